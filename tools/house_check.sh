@@ -65,9 +65,9 @@ check_sources() {
       count = split("include/sepal include/sepal/simulation util/base util/thread util/memory util/cache util/files util/stats filters sim " \
         "table/key table/block table/filter table/index table/iterate table/file " \
         "db/format db/state/ranges db/state/memtable db/state/version " \
-        "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
+        "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing db/decide/transaction " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
-        "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \
+        "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read db/engine/transaction " \
         "db/engine/open db/engine/face db/doctor db/sync db/c bindings/python/src bindings/node/src compat/leveldb " \
         "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")

@@ -32,7 +32,7 @@ bool SaveError(char** errptr, const absl::Status& status) {
 namespace {
 
 using sepal::BytesOf;
-using sepal::EndOfRange;
+using sepal::OptionalBytes;
 using sepal::FamilyOf;
 using sepal::NewCopy;
 using sepal::SaveError;
@@ -132,7 +132,7 @@ void sepal_delete_range(sepal_t* db, const sepal_writeoptions_t* options, const 
 
 void sepal_delete_range_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
                            const char* begin, size_t beginlen, const char* end, size_t endlen, char** errptr) {
-  SaveError(errptr, db->rep->DeleteRange(FamilyOf(db, family), BytesOf(begin, beginlen), EndOfRange(end, endlen),
+  SaveError(errptr, db->rep->DeleteRange(FamilyOf(db, family), BytesOf(begin, beginlen), OptionalBytes(end, endlen),
                                          options->rep));
 }
 

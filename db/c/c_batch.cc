@@ -10,7 +10,7 @@
 namespace {
 
 using sepal::BytesOf;
-using sepal::EndOfRange;
+using sepal::OptionalBytes;
 using sepal::SaveError;
 using sepal::TimeOfMillis;
 
@@ -93,12 +93,12 @@ void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t*
 
 void sepal_writebatch_delete_range(sepal_writebatch_t* batch, const char* begin, size_t blen, const char* end,
                                    size_t elen) {
-  batch->rep.DeleteRange(BytesOf(begin, blen), EndOfRange(end, elen));
+  batch->rep.DeleteRange(BytesOf(begin, blen), OptionalBytes(end, elen));
 }
 void sepal_writebatch_delete_range_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* begin,
                                       size_t blen, const char* end, size_t elen) {
   if (family == nullptr) return sepal_writebatch_delete_range(batch, begin, blen, end, elen);
-  batch->rep.DeleteRange(*family->rep, BytesOf(begin, blen), EndOfRange(end, elen));
+  batch->rep.DeleteRange(*family->rep, BytesOf(begin, blen), OptionalBytes(end, elen));
 }
 
 void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,

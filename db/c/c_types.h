@@ -113,8 +113,8 @@ inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t since_1970) {
 inline std::string_view BytesOf(const char* bytes, size_t size) {
   return size == 0 ? std::string_view("") : std::string_view(bytes, size);
 }
-// Null stands for no end.
-inline std::optional<std::string_view> EndOfRange(const char* end, size_t size) {
+// Null stands for none.
+inline std::optional<std::string_view> OptionalBytes(const char* end, size_t size) {
   if (end == nullptr) return std::nullopt;
   return BytesOf(end, size);
 }

@@ -34,6 +34,13 @@ _close = _declare("sepal_close_with_error", None, _POINTER, _ERROR)
 _put = _declare("sepal_put", None, _POINTER, _POINTER, _BYTES, _SIZE, _BYTES, _SIZE, _ERROR)
 _delete = _declare("sepal_delete", None, _POINTER, _POINTER, _BYTES, _SIZE, _ERROR)
 _get = _declare("sepal_get", _POINTER, _POINTER, _POINTER, _BYTES, _SIZE, ctypes.POINTER(_SIZE), _ERROR)
+_begin = _declare("sepal_begin_transaction", _POINTER, _POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_uint64, _ERROR)
+_txn_get = _declare("sepal_transaction_get", _POINTER, _POINTER, _POINTER, _POINTER, _BYTES, _SIZE,
+                    ctypes.POINTER(_SIZE), _ERROR)
+_txn_put = _declare("sepal_transaction_put", None, _POINTER, _POINTER, _BYTES, _SIZE, _BYTES, _SIZE, _ERROR)
+_txn_commit = _declare("sepal_transaction_commit", None, _POINTER, _POINTER, _ERROR)
+_txn_destroy = _declare("sepal_transaction_destroy", None, _POINTER)
+_SERIALIZABLE, _OPTIMISTIC = 1, 0
 _iterator = _declare("sepal_create_iterator", _POINTER, _POINTER, _POINTER)
 _iter_first = _declare("sepal_iter_seek_to_first", None, _POINTER)
 _iter_seek = _declare("sepal_iter_seek", None, _POINTER, _BYTES, _SIZE)
@@ -49,6 +56,10 @@ class Error(Exception):
     pass
 
 
+class Aborted(Error):
+    """Another write came between: run the transaction again."""
+
+
 def _call(function, *arguments):
     """Calls a function whose last parameter is `errptr`; its error becomes an exception."""
     error = ctypes.c_void_p()
@@ -56,8 +67,37 @@ def _call(function, *arguments):
     if error.value is not None:
         message = ctypes.string_at(error.value).decode()
         _free(error.value)
-        raise Error(message)
+        raise (Aborted if message.startswith("ABORTED") else Error)(message)
     return result
+
+
+def _take(value, length):
+    """Copies a value that the library made; None stays None."""
+    if value is None:
+        return None
+    copy = ctypes.string_at(value, length.value)
+    _free(value)
+    return copy
+
+
+class Transaction:
+    def __init__(self, database):
+        self._database = database
+        self._txn = _call(_begin, database._db, _SERIALIZABLE, _OPTIMISTIC, 0)
+
+    def get(self, key):
+        length = _SIZE()
+        return _take(_call(_txn_get, self._txn, self._database._read, None, key, len(key), ctypes.byref(length)), length)
+
+    def put(self, key, value):
+        _call(_txn_put, self._txn, None, key, len(key), value, len(value))
+
+    def commit(self):
+        _call(_txn_commit, self._txn, self._database._write)
+
+    def close(self):
+        """Rolls back what was not committed."""
+        _txn_destroy(self._txn)
 
 
 class Database:
@@ -76,12 +116,7 @@ class Database:
 
     def get(self, key):
         length = _SIZE()
-        value = _call(_get, self._db, self._read, key, len(key), ctypes.byref(length))
-        if value is None:
-            return None
-        copy = ctypes.string_at(value, length.value)
-        _free(value)
-        return copy
+        return _take(_call(_get, self._db, self._read, key, len(key), ctypes.byref(length)), length)
 
     def delete(self, key):
         _set_sync(self._write, False)
@@ -101,6 +136,19 @@ class Database:
         finally:
             _iter_destroy(iterator)
 
+    def run(self, body):
+        """Calls `body` with a transaction, and again until it commits."""
+        while True:
+            transaction = Transaction(self)
+            try:
+                body(transaction)
+                transaction.commit()
+                return
+            except Aborted:
+                continue
+            finally:
+                transaction.close()
+
     def close(self):
         _call(_close, self._db)
 
@@ -116,6 +164,17 @@ def main():
     assert db.get(b"user:2") is None
     assert db.get(b"zero") == b"a\0b"
     assert list(db.items(b"user:")) == [(b"user:1", b"Ada"), (b"zero", b"a\0b")]
+    attempts = []
+
+    def count(transaction):
+        attempts.append(transaction)
+        visits = int(transaction.get(b"visits") or 0)
+        if len(attempts) == 1:
+            db.put(b"visits", b"41")  # another, meanwhile
+        transaction.put(b"visits", str(visits + 1).encode())
+
+    db.run(count)
+    assert db.get(b"visits") == b"42" and len(attempts) == 2
     try:
         Database(directory)
         raise AssertionError("opened twice")

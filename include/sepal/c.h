@@ -131,7 +131,7 @@ SEPAL_C_EXPORT const sepal_snapshot_t* sepal_create_snapshot(sepal_t* db);
 SEPAL_C_EXPORT void sepal_release_snapshot(sepal_t* db, const sepal_snapshot_t* snapshot);
 SEPAL_C_EXPORT uint64_t sepal_snapshot_sequence(const sepal_snapshot_t* snapshot);
 
-/* Returns NULL for an unknown property (sepal/db.h lists the names). To be freed with sepal_free. */
+/* Returns NULL for an unknown property (sepal/properties.h lists the names). To be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_property_value(sepal_t* db, const char* propname);
 SEPAL_C_EXPORT char* sepal_property_value_cf(sepal_t* db, sepal_column_family_t* family, const char* propname);
 SEPAL_C_EXPORT void sepal_approximate_sizes(sepal_t* db, sepal_column_family_t* family, int num_ranges,

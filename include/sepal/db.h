@@ -33,7 +33,9 @@
 //   Unimplemented       the file system does not support an option (`direct_reads`)
 //   DataLoss            bytes read from a file fail their checksum; the message names file, offset, expected and got
 //   Internal            a file operation failed
-//   Aborted             a read-only view has been overtaken by the writer; open it again
+//   Aborted             a read-only view has been overtaken by the writer: open it again; or a transaction ended
+//                       (sepal/transaction.h)
+//   DeadlineExceeded    the lock of a transaction was not free in time: a second, for writes without one
 //
 // If a write or a sync fails, or if a background job fails for a reason other than damaged data or a full disk, the
 // database stops accepting writes: every later write returns that first error. Reads continue to work, and reopening
@@ -56,6 +58,7 @@
 #error "Sepal needs C++20: compile with -std=c++20 or a later standard"
 #endif
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,12 +84,15 @@
 #include "sepal/scan.h"
 #include "sepal/snapshot.h"
 #include "sepal/statistics.h"
+#include "sepal/transaction.h"
 #include "sepal/write_batch.h"
+#include "sepal/write_conditions.h"
 
 namespace sepal {
 
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;
+inline constexpr int kMostTransactionAttempts = 100;
 
 // The value that a read returned. A long value is not copied: the object then pins the memory that holds the value (a
 // cached block or a memtable), and that memory counts against the memory limit while it is pinned. A short value is
@@ -195,6 +201,30 @@ class SEPAL_EXPORT DB {
   virtual absl::Status SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
+  // Writes `batch` if all `conditions` hold, and returns whether they did. No other write comes between the two. Reads
+  // the keys of the conditions while others write, and once more those that were written meanwhile.
+  virtual absl::StatusOr<bool> WriteIf(const WriteConditions& conditions, const WriteBatch& batch,
+                                       const WriteOptions& options = {}) = 0;
+  // Puts `value` if `key` is not there, and returns whether it was put.
+  absl::StatusOr<bool> PutIfAbsent(const ColumnFamily& family, std::string_view key, std::string_view value,
+                                   const WriteOptions& options = {});
+  // Gives `key` the value `desired`, or deletes it if there is none, if it has the value `expected` (none: it is not
+  // there). Returns whether it did.
+  absl::StatusOr<bool> CompareAndSet(const ColumnFamily& family, std::string_view key,
+                                     std::optional<std::string_view> expected, std::optional<std::string_view> desired,
+                                     const WriteOptions& options = {});
+  // Deletes `key` if it has the value `expected`, and returns whether it did.
+  absl::StatusOr<bool> DeleteIf(const ColumnFamily& family, std::string_view key, std::string_view expected,
+                                const WriteOptions& options = {});
+
+  // Begins a transaction (sepal/transaction.h). FailedPrecondition if the database is read-only; InvalidArgument if an
+  // option is out of its range.
+  virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options = {}) = 0;
+  // Begins a transaction, calls `body` with it, and commits it. If `body` or the commit returns Aborted, everything is
+  // done again, after a pause that grows, until it succeeds or `kMostTransactionAttempts` have failed: Aborted then.
+  // Any other error of `body` rolls back, and is returned.
+  absl::Status RunTransaction(const TransactionOptions& options, const std::function<absl::Status(Transaction&)>& body,
+                              const WriteOptions& write_options = {});
 
   // Reads the value of `key`; `key` may point into `value`. If the key does not exist, returns NotFound (without
   // allocating memory) and leaves `value` empty.
@@ -284,17 +314,8 @@ class SEPAL_EXPORT DB {
   // says what other calls return afterwards.
   virtual absl::Status Close() = 0;
 
-  // Returns a property as text; nullopt for an unknown name, for a family that was dropped or belongs to another
-  // database, and after Close. Names:
-  //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
-  //   sepal.scrub, sepal.log (how records get into the log, and its files)
-  //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
-  //   sepal.estimated-live-bytes (of the tables; tends to be too low, especially with tombstones, and for tables of
-  //   an earlier opening whose key sketches were not needed, and so not loaded, yet),
-  //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
-  //   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
-  //   sepal.filter-epoch: the bytes of the epoch that was set last (SetFilterEpoch); empty: none was
-  //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
+  // Returns a property as text (sepal/properties.h has the names); nullopt for an unknown name, for a family that was
+  // dropped or belongs to another database, and after Close.
   virtual std::optional<std::string> GetProperty(const ColumnFamily& family, std::string_view name) = 0;
   // Returns the properties that are numbers, as of one moment, except for what changes in the background meanwhile.
   virtual absl::StatusOr<Properties> GetProperties(const ColumnFamily& family) = 0;
@@ -351,6 +372,16 @@ class SEPAL_EXPORT DB {
   absl::Status DeleteRange(std::string_view begin, std::optional<std::string_view> end,
                            const WriteOptions& options = {}) {
     return DeleteRange(DefaultColumnFamily(), begin, end, options);
+  }
+  absl::StatusOr<bool> PutIfAbsent(std::string_view key, std::string_view value, const WriteOptions& options = {}) {
+    return PutIfAbsent(DefaultColumnFamily(), key, value, options);
+  }
+  absl::StatusOr<bool> CompareAndSet(std::string_view key, std::optional<std::string_view> expected,
+                                     std::optional<std::string_view> desired, const WriteOptions& options = {}) {
+    return CompareAndSet(DefaultColumnFamily(), key, expected, desired, options);
+  }
+  absl::StatusOr<bool> DeleteIf(std::string_view key, std::string_view expected, const WriteOptions& options = {}) {
+    return DeleteIf(DefaultColumnFamily(), key, expected, options);
   }
   absl::Status SetFilterEpoch(std::string_view epoch) { return SetFilterEpoch(DefaultColumnFamily(), epoch); }
   absl::Status Get(std::string_view key, PinnedValue& value, const ReadOptions& options = kDefaultReadOptions) {

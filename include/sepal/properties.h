@@ -1,5 +1,15 @@
 // The properties of a database that are numbers, as values (DB::GetProperties). DB::GetProperty gives these and others
-// as text.
+// as text, by these names:
+//   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
+//   sepal.scrub, sepal.log (how records get into the log, and its files)
+//   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
+//   sepal.estimated-live-bytes (of the tables; tends to be too low, especially with tombstones, and for tables of
+//   an earlier opening whose key sketches were not needed, and so not loaded, yet),
+//   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
+//   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
+//   sepal.filter-epoch: the bytes of the epoch that was set last (SetFilterEpoch); empty: none was
+//   sepal.transactions: those that are open, a line each: number, kind, age, and how many locks it holds
+//   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
 #pragma once
 
 #include <array>

@@ -93,6 +93,7 @@ class History {
   std::string RandomFamily();
   const ColumnFamily& Handle(const std::string& family);
   void Write(const std::vector<Update>& batch, bool as_batch);
+  absl::Status WriteAsTransaction(const std::vector<Update>& batch, const WriteOptions& options);
   void WriteOne();
   void WriteMany();
   void CreateFamily();

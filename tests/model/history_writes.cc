@@ -2,6 +2,7 @@
 
 #include "tests/model/history.h"
 #include "tests/model/option_sets.h"
+#include "util/base/status.h"
 
 namespace sepal::model {
 
@@ -40,6 +41,24 @@ void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) 
     case ValueKind::kFoldedMerge:
       return batch->Merge(family, update.key, update.value);
   }
+}
+
+absl::Status AddTo(Transaction* transaction, const ColumnFamily& family, const Update& update) {
+  switch (update.kind) {
+    case ValueKind::kPut:
+    case ValueKind::kExpiringPut:
+      return transaction->Put(family, update.key, update.value);
+    case ValueKind::kDelete:
+      return transaction->Delete(family, update.key);
+    case ValueKind::kSingleDelete:
+      return transaction->SingleDelete(family, update.key);
+    case ValueKind::kRangeDelete:
+      return transaction->DeleteRange(family, update.key, update.end);
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      break;
+  }
+  return transaction->Merge(family, update.key, update.value);
 }
 
 absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, const WriteOptions& options) {
@@ -164,11 +183,35 @@ void History::SetEpoch() {
   acknowledged_ = synced_ = model_.latest();
 }
 
+absl::Status History::WriteAsTransaction(const std::vector<Update>& batch, const WriteOptions& options) {
+  TransactionOptions begin;
+  if (random_.OneIn(2)) begin.isolation = Isolation::kSerializable;
+  if (random_.OneIn(2)) begin.locking = Locking::kPessimistic;
+  DB* const db = database_.db.get();
+  const ColumnFamily& family = Handle(batch.front().family);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->BeginTransaction(begin));
+  for (const Update& update : batch) RETURN_IF_ERROR(AddTo(transaction.get(), Handle(update.family), update));
+  const std::unique_ptr<Iterator> iterator = transaction->NewIterator(family);
+  const Entries shown = ReadAll(iterator.get());
+  const bool all_shown = iterator->status().ok();
+  RETURN_IF_ERROR(transaction->Commit(options));
+  // A filter leaves out what is committed alone.
+  if (!all_shown || filters_ || crashed_) return absl::OkStatus();
+  const std::unique_ptr<Iterator> after = db->NewIterator(family);
+  const Entries committed = ReadAll(after.get());
+  Expect(committed == shown || !after->status().ok(), "a transaction's iterator showed what its commit did not make");
+  return absl::OkStatus();
+}
+
 void History::Write(const std::vector<Update>& batch, bool as_batch) {
   const WriteOptions options{.sync = random_.OneIn(12)};
   const Update& first = batch.front();
+  const bool expires = std::any_of(batch.begin(), batch.end(),
+                                   [](const Update& update) { return update.kind == ValueKind::kExpiringPut; });
   absl::Status written;
-  if (as_batch) {
+  if (as_batch && !expires && random_.OneIn(3)) {
+    written = WriteAsTransaction(batch, options);
+  } else if (as_batch) {
     WriteBatch all;
     for (const Update& update : batch) AddTo(&all, Handle(update.family), update);
     written = database_.db->Write(all, options);

@@ -9,6 +9,7 @@ std::vector<Harness> AllHarnesses() {
   AddFaultHarnesses(&all);
   AddPowerHarnesses(&all);
   AddSimulationHarnesses(&all);
+  AddTransactionHarness(&all);
   AddModelHarnesses(&all);
   AddCorruptionHarness(&all);
   AddRepairHarness(&all);

@@ -15,5 +15,6 @@ void AddDifferentialHarnesses(std::vector<Harness>* all);  // tests/differential
 void AddFaultHarnesses(std::vector<Harness>* all);
 void AddPowerHarnesses(std::vector<Harness>* all);
 void AddSimulationHarnesses(std::vector<Harness>* all);
+void AddTransactionHarness(std::vector<Harness>* all);
 
 }  // namespace sepal::reliability

@@ -32,6 +32,8 @@ std::string_view Name(MemoryPart part) {
       return "log";
     case MemoryPart::kPins:
       return "pins";
+    case MemoryPart::kTransactions:
+      return "transactions";
     case MemoryPart::kCount:
       break;
   }

@@ -27,7 +27,8 @@ enum class MemoryPart : uint8_t {
   kCompaction,  // buffers of flushes and compactions
   kReadAhead,   // windows of the users' iterators (util/memory/window_pool.h)
   kLog,
-  kPins,  // values too large for the cache, while a reader holds them
+  kPins,          // values too large for the cache, while a reader holds them
+  kTransactions,  // what open transactions have written, read and locked
   kCount,
 };
 

@@ -244,4 +244,11 @@ CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tun
   return policy;
 }
 
+absl::Status HasNoMergeOperator(const Family& family) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("column family \"%s\" has no merge operator: open it with ColumnFamilyOptions::merge_operator; "
+                      "nothing was written",
+                      family.name));
+}
+
 }  // namespace sepal

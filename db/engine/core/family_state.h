@@ -243,6 +243,9 @@ class Family {
 
 using FamilyRef = std::shared_ptr<Family>;
 
+// InvalidArgument: a merge of a family that has no operator.
+absl::Status HasNoMergeOperator(const Family& family);
+
 // How the tree of a family with these options is shaped.
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning);
 

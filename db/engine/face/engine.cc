@@ -37,6 +37,7 @@ Engine::Engine(DatabaseParts parts)
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
                                                log_.get(), parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  transactions_ = std::make_shared<TransactionContext>(core_, static_cast<TransactionHost*>(this), default_handle_);
   {
     StateLock lock(state_.get());
     background_->scheduler()->Schedule();
@@ -49,6 +50,7 @@ Engine::~Engine() {
     LetGoInChild();
   } else {
     Close().IgnoreError();
+    if (transactions_ != nullptr) transactions_->LetGo();
     own_executor_.reset();
     core_->ReleaseKeepers();
   }
@@ -60,7 +62,7 @@ void Engine::LetGoInChild() {
   state_->directory_lock.reset();
   LeakAfterFork(std::tuple(std::move(gate_), std::move(background_), std::move(pipeline_), std::move(own_executor_),
                            std::move(preparing_), std::move(catalog_), std::move(log_), std::move(default_handle_),
-                           std::move(state_), core_));
+                           std::move(state_), std::move(transactions_), core_));
 }
 
 // --- who may call ---
@@ -116,7 +118,7 @@ absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily& family) cons
 
 // --- writes ---
 
-absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
+absl::Status Engine::CheckBatchOptions(const WriteOptions& options) {
   if (options.disable_wal && options.sync) {
     return absl::InvalidArgumentError(
         "disable_wal cannot be combined with sync; call Flush to make unlogged writes durable");
@@ -125,11 +127,22 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
     return absl::InvalidArgumentError(
         "ttl and expires_at are for DB::Put alone: in a batch, give the time to WriteBatch::Put; nothing was written");
   }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
+  if ((options.disable_wal && options.sync) || options.ttl.has_value() || options.expires_at.has_value()) [[unlikely]]
+    return CheckBatchOptions(options);
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
   WriteGate::Pass pass(gate_.get());
   RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
-  return pipeline_->Write(batch, options, &pass);
+  absl::Status status = pipeline_->Write(batch, options, &pass);
+  if (status.ok()) [[likely]]
+    return status;
+  if (!absl::IsAborted(status)) return status;
+  pass.End();
+  return CommitBesideLocks(batch, options, nullptr).status();
 }
 
 // A thread keeps no larger buffer for its writes.
@@ -196,8 +209,10 @@ absl::Status Engine::SetFilterEpoch(const ColumnFamily& family, std::string_view
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
-  if (BatchOrigin::Expires(batch) || core_->expiry.any_ttl()) [[unlikely]]
-    return CommitExpiring(batch.bytes(), options);
+  if (BatchOrigin::Expires(batch) || core_->expiry.any_ttl()) [[unlikely]] {
+    ASSIGN_OR_RETURN(const std::string stamped, StampExpiry(batch.bytes()));
+    return Commit(stamped, options);
+  }
   return Commit(batch.bytes(), options);
 }
 

@@ -12,6 +12,7 @@
 #include "db/engine/open/database_parts.h"
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/point_lookup.h"
+#include "db/engine/transaction/transaction_context.h"
 #include "db/engine/write/commit_pipeline.h"
 #include "db/format/owned_family.h"
 #include "sepal/db.h"
@@ -40,7 +41,7 @@ class FamilyHandle final : public OwnedFamily {
 class GroupLookup;
 class KeyGroup;
 
-class Engine final : public DB {
+class Engine final : public DB, private TransactionHost {
  public:
   // Opens a database (db/engine/face/db.cc, opening.h).
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const Tuning& tuning,
@@ -59,6 +60,9 @@ class Engine final : public DB {
                      const WriteOptions& options) override;
   absl::Status SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) override;
   absl::Status Write(const WriteBatch& batch, const WriteOptions& options) override;
+  absl::StatusOr<bool> WriteIf(const WriteConditions& conditions, const WriteBatch& batch,
+                               const WriteOptions& options) override;
+  absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options) override;
 
   absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                    const ReadOptions& options) override;
@@ -117,7 +121,8 @@ class Engine final : public DB {
   // Writes of puts that expire (engine_expiry.cc).
   absl::Status PutExpiring(const ColumnFamily& family, std::string_view key, std::string_view value,
                            const WriteOptions& options);
-  absl::Status CommitExpiring(std::string_view batch, const WriteOptions& options);
+  // The batch with the times at which its puts expire.
+  absl::StatusOr<std::string> StampExpiry(std::string_view batch);
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
   // Has the manifest say that puts may expire, if it does not yet.
   absl::Status AllowExpiry();
@@ -134,7 +139,7 @@ class Engine final : public DB {
   // are missing and the files are the parent's.
   absl::Status NotOpen() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
-  absl::Status CheckWritable() const;
+  absl::Status CheckWritable() const override;
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   // Looks for a part of a MultiGet's keys, and hands over what there is. `first` keeps the first error.
@@ -146,7 +151,21 @@ class Engine final : public DB {
   }
   absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
+  static absl::Status CheckBatchOptions(const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
+  // For transactions, and writes with conditions or beside locks (engine_transaction.cc).
+  DB& database() override { return *this; }
+  absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) override;
+  absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
+                                     bool locked) override;
+  void BeginLocks() override { pipeline_->BeginLocks(); }
+  void EndLocks() override { pipeline_->EndLocks(); }
+  uint64_t hash_seed() const override { return catalog_->identity().hash_seed; }
+  absl::StatusOr<bool> CommitBesideLocks(std::string_view batch, const WriteOptions& options, LookingCheck* check);
+  // One try, on terms that hold the check. Nullopt: the check wants nothing to be written.
+  absl::StatusOr<std::optional<CommitOutcome>> TryCommit(std::string_view batch, const WriteOptions& options,
+                                                         LookingCheck* check, bool locked);
+  absl::Status LockAll(std::string_view batch, uint64_t deadline_micros, LockTable::Owner* owner);
   // Compactions that wait for readers hear of them.
   void TellOfReads(uint64_t reads) {
     if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
@@ -170,6 +189,7 @@ class Engine final : public DB {
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
+  std::shared_ptr<TransactionContext> transactions_;
   std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
   const bool read_only_;

@@ -75,7 +75,7 @@ absl::Status Engine::PutExpiring(const ColumnFamily& family, std::string_view ke
   return WriteOne(family, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value), WithoutExpiry(options));
 }
 
-absl::Status Engine::CommitExpiring(std::string_view batch, const WriteOptions& options) {
+absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
   const uint64_t now = core_->expiry.NowMillis();
   std::map<ColumnFamilyId, std::chrono::milliseconds> ttls;
   {
@@ -106,7 +106,7 @@ absl::Status Engine::CommitExpiring(std::string_view batch, const WriteOptions& 
   }
   RETURN_IF_ERROR(reader.status());
   if (expires) RETURN_IF_ERROR(AllowExpiry());
-  return Commit(stamped, options);
+  return stamped;
 }
 
 absl::Status Engine::AllowExpiry() {

@@ -11,6 +11,7 @@
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/key_sieve.h"
 #include "db/engine/read/point_lookup.h"
+#include "db/engine/read/prefix_bounds.h"
 #include "db/engine/read/read_filter.h"
 #include "db/engine/read/view_iterator.h"
 #include "util/base/check.h"
@@ -35,17 +36,15 @@ absl::Status UnequalSpans(size_t keys, size_t values, size_t statuses) {
 }
 
 // Narrows the bounds to keys with the prefix that `options` say.
-ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToPrefix(const ReadOptions& options, DatabaseIteratorOptions* iterator) {
+ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToOptionsPrefix(const ReadOptions& options,
+                                                           DatabaseIteratorOptions* iterator) {
   if (!iterator->order.bytewise()) {
     return absl::InvalidArgumentError(
         absl::StrFormat("ReadOptions::prefix needs the bytewise order of keys, and the column family has the "
                         "comparator \"%s\": give bounds instead",
                         iterator->order.comparator()->Name()));
   }
-  std::optional<std::string>&lower = iterator->lower_bound, &upper = iterator->upper_bound;
-  if (!lower.has_value() || *lower < options.prefix) lower = options.prefix;
-  std::optional<std::string> end = EndOfPrefix(options.prefix);
-  if (end.has_value() && (!upper.has_value() || *end < *upper)) upper = std::move(end);
+  NarrowToPrefix(options.prefix, &iterator->lower_bound, &iterator->upper_bound);
   return absl::OkStatus();
 }
 
@@ -302,7 +301,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   if (options.lower_bound.has_value()) iterator.lower_bound = options.lower_bound;
   if (options.upper_bound.has_value()) iterator.upper_bound = options.upper_bound;
   if (!options.prefix.empty()) {
-    absl::Status narrowed = NarrowToPrefix(options, &iterator);
+    absl::Status narrowed = NarrowToOptionsPrefix(options, &iterator);
     if (!narrowed.ok()) return NewErrorIterator(std::move(narrowed));
   }
   auto owner = std::make_shared<IteratorOwner>();

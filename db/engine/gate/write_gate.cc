@@ -31,8 +31,9 @@ constexpr size_t kLargeAnyway = size_t{1} << 30;
 // The parts of memory that cannot be reclaimed, and how much of the limit each holds.
 std::string HoldersText(const MemoryBudget& budget) {
   std::string text;
-  for (const MemoryPart part : {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction,
-                                MemoryPart::kReadAhead, MemoryPart::kLog, MemoryPart::kPins}) {
+  for (const MemoryPart part :
+       {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction, MemoryPart::kReadAhead, MemoryPart::kLog,
+        MemoryPart::kPins, MemoryPart::kTransactions}) {
     if (budget.used(part) < budget.limit_bytes() / 32) continue;
     absl::StrAppendFormat(&text, "%s%s %s", text.empty() ? "" : ", ", Name(part), HumanBytes(budget.used(part)));
   }

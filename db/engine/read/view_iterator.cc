@@ -68,10 +68,11 @@ class RunTables final : public ConcatenationSources {
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache) {
+                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache,
+                                                  SequenceNumber after) {
   std::vector<std::unique_ptr<InternalIterator>> sources;
   const auto add_memtable = [&](const MemTable& memtable) {
-    if (memtable.empty()) return;
+    if (memtable.empty() || (after > SequenceNumber() && memtable.LastSequence() <= after)) return;
     std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
     const bool may_be_covered = cover != nullptr && memtable.FirstSequence() < cover->newest();
     sources.push_back(may_be_covered ? WithoutCovered(cover, family.order, memtable.LastSequence(), std::move(entries))
@@ -81,6 +82,7 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
   for (const std::shared_ptr<const MemTable>& memtable : view.immutables) add_memtable(*memtable);
   std::optional<std::string> prefix;
   for (const LevelRun& level_run : view.version->runs()) {
+    if (after > SequenceNumber() && level_run.run->highest_sequence() <= after) continue;
     const TableRange tables = level_run.run->Overlapping(bounds);
     if (tables.empty()) continue;
     NarrowToCommonPrefix(*tables.front(), *tables.back(), &prefix);

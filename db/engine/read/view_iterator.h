@@ -14,8 +14,9 @@ namespace sepal {
 // Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
 // than any sequence number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
 // what lies outside, the iterator shows some, or nothing. What `cover` covers, which must outlive it too, is not shown;
-// null: nothing is covered.
+// null: nothing is covered. Memtables and runs without an entry above `after` are left out.
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache);
+                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache,
+                                                  SequenceNumber after = SequenceNumber());
 
 }  // namespace sepal

@@ -22,18 +22,14 @@ namespace {
 // Logs that a family which is hardly written to may hold on to, whatever their size: each has space of its own.
 constexpr size_t kMostLogsOfAFamily = 16;
 
+// Of the memory limit, what commits with checks may have kept for them.
+constexpr size_t kRecentShare = 256;
+
 // Each family's memtable is flushed on its own.
 absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
       "disable_wal: the batch has updates of several column families, and only the log can keep it atomic: split it, "
       "or write it with the log; nothing was written");
-}
-
-absl::Status HasNoMergeOperator(const Family& family) {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("column family \"%s\" has no merge operator: open it with ColumnFamilyOptions::merge_operator; "
-                      "nothing was written",
-                      family.name));
 }
 
 void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
@@ -62,7 +58,8 @@ CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* cat
       scheduler_(scheduler),
       log_(log),
       commit_mutex_(&state->core->commit_mutex),
-      last_(last) {
+      last_(last),
+      recent_(state->core->budget.limit_bytes() / kRecentShare) {
   state_->visible.store(last.value(), std::memory_order_release);
 }
 
@@ -119,12 +116,18 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
 
 // Inline in the one caller: 40 instructions of a put.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::string_view batch,
-                                                                        const WriteOptions& options, LogPosition* end,
-                                                                        Ranges* ranges) {
+                                                                        const WriteOptions& options, CommitTerms* terms,
+                                                                        LogPosition* end, Ranges* ranges) {
   TimedMutexLock lock(commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
     return state_->Error();
   if (closed_) return Closed();
+  if (terms != nullptr) {
+    terms->outcome = Allows(*terms, LocksInUse());
+    if (terms->outcome != CommitOutcome::kWritten) return absl::OkStatus();
+  } else if (LocksInUse()) [[unlikely]] {
+    return absl::Status(absl::StatusCode::kAborted, {});
+  }
   RETURN_IF_ERROR(Prepare(batch));
   if (deletes_range_) [[unlikely]] {
     *ranges = catalog_->range_deletes() ? Ranges::kDeleted : Ranges::kRefused;
@@ -144,6 +147,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   last_ = SequenceNumber(last_.value() + count);
   state_->visible.store(last_.value(), std::memory_order_release);
   SchedulePoint(&state_->visible);
+  if (recent_.watched()) [[unlikely]]
+    recent_.Note(last_, batch);
   FlushBehind(batch.size());
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kWriteBatches);
@@ -151,17 +156,32 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   return absl::OkStatus();
 }
 
-absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options,
-                                   WriteGate::Pass* pass) noexcept {
+CommitOutcome CommitPipeline::Allows(const CommitTerms& terms, bool locks) const {
+  if (locks && !terms.locked) return CommitOutcome::kMustLock;
+  if (terms.check == nullptr) return CommitOutcome::kWritten;
+  switch (terms.check->Decide(recent_)) {
+    case CommitCheck::Verdict::kWrite:
+      break;
+    case CommitCheck::Verdict::kLookAgain:
+      return CommitOutcome::kLookAgain;
+    case CommitCheck::Verdict::kRefuse:
+      return CommitOutcome::kRefused;
+  }
+  return CommitOutcome::kWritten;
+}
+
+absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass,
+                                   CommitTerms* terms) noexcept {
   if (BatchCount(batch) == 0) [[unlikely]]
-    return WriteNothing(options.sync);
+    return WriteNothing(options.sync, terms);
   LogPosition end;
   Ranges ranges = Ranges::kNone;
-  RETURN_IF_ERROR(Commit(batch, options, &end, &ranges));
+  RETURN_IF_ERROR(Commit(batch, options, terms, &end, &ranges));
   if (ranges == Ranges::kRefused) [[unlikely]] {
     RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
-    return Write(batch, options, pass);
+    return Write(batch, options, pass, terms);
   }
+  if (terms != nullptr && terms->outcome != CommitOutcome::kWritten) return absl::OkStatus();
   if (ranges == Ranges::kDeleted) [[unlikely]]
     state_->core->epochs.Collect();
   if (!options.sync) return absl::OkStatus();
@@ -169,13 +189,32 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
   return SyncThrough(end);
 }
 
-absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
+absl::Status CommitPipeline::WriteNothing(bool sync, CommitTerms* terms) noexcept {
   RETURN_IF_ERROR(state_->Error());
   {
     MutexLock lock(commit_mutex_);
     if (closed_) return Closed();
+    if (terms != nullptr) terms->outcome = Allows(*terms, /*locks=*/false);
+    if (terms != nullptr && terms->outcome != CommitOutcome::kWritten) return absl::OkStatus();
   }
   return sync ? Sync() : absl::OkStatus();
+}
+
+CommitPipeline::Watch::Watch(CommitPipeline* pipeline) : pipeline_(pipeline) {
+  MutexLock lock(pipeline_->commit_mutex_);
+  since_ = pipeline_->last_;
+  pipeline_->recent_.Watch(since_);
+}
+
+CommitPipeline::Watch::~Watch() {
+  MutexLock lock(pipeline_->commit_mutex_);
+  pipeline_->recent_.Unwatch(since_);
+}
+
+void CommitPipeline::BeginLocks() {
+  lock_users_.fetch_add(1, std::memory_order_relaxed);
+  // What looked before is committed when this has the lock.
+  MutexLock lock(commit_mutex_);
 }
 
 absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -29,6 +30,7 @@
 #include "db/engine/background/job_scheduler.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
+#include "db/engine/write/commit_check.h"
 #include "db/format/batch_format.h"
 #include "sepal/options.h"
 #include "util/thread/sync.h"
@@ -45,9 +47,29 @@ class CommitPipeline {
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Applies a batch (write-batch bytes), whole or not at all. A sync is of what was written before it too, and of an
-  // empty batch of just that. Ends the `pass` before it.
-  absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass) noexcept
-      ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // empty batch of just that. Ends the `pass` before it. With `terms`, their outcome is set where the status is ok.
+  // Without (null), it is Aborted where transactions hold locks, which must be taken first.
+  absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass,
+                     CommitTerms* terms = nullptr) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+  // While it lives, a check can ask for all that was committed after `since`.
+  class Watch {
+   public:
+    explicit Watch(CommitPipeline* pipeline) ABSL_LOCKS_EXCLUDED(pipeline->commit_mutex_);
+    ~Watch() ABSL_LOCKS_EXCLUDED(pipeline_->commit_mutex_);
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    SequenceNumber since() const { return since_; }
+
+   private:
+    CommitPipeline* const pipeline_;
+    SequenceNumber since_;
+  };
+  // From the first call's return until as many calls of the second, nothing is committed that does not respect locks,
+  // and all that was committed before is visible.
+  void BeginLocks() ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  void EndLocks() { lock_users_.fetch_sub(1, std::memory_order_relaxed); }
+  bool LocksInUse() const { return lock_users_.load(std::memory_order_relaxed) > 0; }
   // DB::SetFilterEpoch: at a sequence number of its own, to which everything before it is durable.
   absl::Status SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept
       ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -76,9 +98,11 @@ class CommitPipeline {
     kRefused,  // nothing was written: the manifest must say first that the database has range deletes
   };
   // Everything but the sync. `end` is that of the batch in the log.
-  absl::Status Commit(std::string_view batch, const WriteOptions& options, LogPosition* end, Ranges* ranges)
-      ABSL_LOCKS_EXCLUDED(commit_mutex_);
-  absl::Status WriteNothing(bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  absl::Status Commit(std::string_view batch, const WriteOptions& options, CommitTerms* terms, LogPosition* end,
+                      Ranges* ranges) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Whether a batch may be written now, by its terms: their outcome. `locks`: transactions hold locks.
+  CommitOutcome Allows(const CommitTerms& terms, bool locks) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status WriteNothing(bool sync, CommitTerms* terms) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Checks a batch before anything of it is written.
   absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -152,6 +176,8 @@ class CommitPipeline {
   // Whether the batch in hand has entries of several.
   bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
+  RecentCommits recent_ ABSL_GUARDED_BY(commit_mutex_);
+  std::atomic<int> lock_users_{0};
 };
 
 }  // namespace sepal

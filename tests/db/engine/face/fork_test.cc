@@ -25,6 +25,8 @@ struct BeforeFork {
   std::shared_ptr<const Snapshot> snapshot;
   std::unique_ptr<Iterator> iterator;
   std::unique_ptr<Iterator> unused_iterator;
+  std::unique_ptr<Transaction> transaction;
+  std::unique_ptr<Iterator> of_transaction;
   PinnedValue value;
 };
 
@@ -102,6 +104,14 @@ const ForkedCall kForkedCalls[] = {
        std::shared_ptr<const Snapshot> snapshot = it->db->GetSnapshot();
        return snapshot->sequence() > 0 && Refused(it->db->Get("k", {.snapshot = snapshot.get()}).status());
      }},
+    {"PutIfAbsent", [](BeforeFork* it) { return Refused(it->db->PutIfAbsent("k", "v").status()); }},
+    {"BeginTransaction", [](BeforeFork* it) { return Refused(it->db->BeginTransaction().status()); }},
+    {"Transaction's Put", [](BeforeFork* it) { return Refused(it->transaction->Put("k", "v")); }},
+    {"Transaction's Get", [](BeforeFork* it) { return Refused(it->transaction->Get("k").status()); }},
+    {"Transaction's Commit", [](BeforeFork* it) { return Refused(it->transaction->Commit()); }},
+    {"Transaction's Rollback", [](BeforeFork* it) { return Refused(it->transaction->Rollback()); }},
+    {"Transaction's iterator's end", [](BeforeFork* it) { return it->of_transaction.reset(), true; }},
+    {"Transaction's end", [](BeforeFork* it) { return it->transaction.reset(), true; }},
     {"Snapshot's release", [](BeforeFork* it) { return it->snapshot.reset(), true; }},
     {"PinnedValue", [](BeforeFork* it) { return it->value.value() == std::string(5000, 'v'); }},
     {"DefaultColumnFamily", [](BeforeFork* it) { return it->db->DefaultColumnFamily().name() == "default"; }},
@@ -188,6 +198,9 @@ class ForkedCallTest : public ::testing::TestWithParam<bool> {
     it->path = path_;
     ASSERT_OK(db->FindColumnFamily("family").status());
     it->family = *db->FindColumnFamily("family");
+    it->transaction = *writer_->BeginTransaction({.locking = Locking::kPessimistic});
+    ASSERT_TRUE(it->transaction->Put("locked", "v").ok());
+    it->of_transaction = it->transaction->NewIterator();
     it->snapshot = db->GetSnapshot();
     it->iterator = db->NewIterator();
     it->iterator->Seek("l");

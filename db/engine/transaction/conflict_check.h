@@ -1,0 +1,54 @@
+// Checks that need a look at the database before the commit lock is taken, and of which the lock's holder then asks
+// only what has been committed since.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/decide/transaction/conflict_set.h"
+#include "db/engine/core/core.h"
+#include "db/engine/core/family_state.h"
+#include "db/engine/write/commit_check.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+class LookingCheck : public CommitCheck {
+ public:
+  // Looks at the database, which has all that was committed up to `since`, and more perhaps. False: there is nothing to
+  // write. Called again after kLookAgain.
+  virtual absl::StatusOr<bool> Look(SequenceNumber since) = 0;
+  // After kRefuse.
+  virtual absl::Status Refusal() const = 0;
+};
+
+// Aborted: `key` has been written by another since the transaction's snapshot.
+absl::Status WriteConflict(std::string_view key);
+
+// Nothing of a set was updated after a snapshot, which the caller holds.
+class ConflictCheck final : public LookingCheck {
+ public:
+  using FindFamily = std::function<const Family&(ColumnFamilyId)>;
+  // All must outlive the check. `set` is sealed.
+  ConflictCheck(const ConflictSet* set, SequenceNumber snapshot, Core* core, uint64_t hash_seed, FindFamily find_family)
+      : set_(set), after_(snapshot), core_(core), hash_seed_(hash_seed), find_family_(std::move(find_family)) {}
+
+  absl::StatusOr<bool> Look(SequenceNumber since) override;
+  Verdict Decide(const RecentCommits& recent) override;
+  absl::Status Refusal() const override { return refusal_; }
+
+ private:
+  absl::Status LookAt(const ConflictSet::Part& part) const;
+
+  const ConflictSet* const set_;
+  SequenceNumber after_;  // nothing was updated up to here
+  Core* const core_;
+  const uint64_t hash_seed_;
+  const FindFamily find_family_;
+  absl::Status refusal_;
+};
+
+}  // namespace sepal

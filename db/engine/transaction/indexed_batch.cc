@@ -1,0 +1,137 @@
+#include "db/engine/transaction/indexed_batch.h"
+
+#include <utility>
+
+#include "db/decide/merge/fold.h"
+#include "db/format/range_end.h"
+#include "util/base/coding.h"
+
+namespace sepal {
+
+namespace {
+
+// Of an update, beside key and value: its entry in the batch, its place in the index and in the log.
+constexpr size_t kBytesOfUpdate = 144;
+
+}  // namespace
+
+size_t IndexedBatch::MemoryBytes(size_t key_bytes, size_t value_bytes) {
+  return kBytesOfUpdate + 2 * key_bytes + value_bytes;
+}
+
+IndexedBatch::IndexedBatch() : bytes_(kBatchHeaderBytes, '\0') {}
+
+const IndexedBatch::Part* IndexedBatch::Find(ColumnFamilyId family) const {
+  for (const std::unique_ptr<Part>& part : parts_) {
+    if (part->family->id == family) return part.get();
+  }
+  return nullptr;
+}
+
+IndexedBatch::Part* IndexedBatch::PartOf(const FamilyRef& family) {
+  for (const std::unique_ptr<Part>& part : parts_) {
+    if (part->family == family) return part.get();
+  }
+  parts_.push_back(std::make_unique<Part>(family));
+  return parts_.back().get();
+}
+
+void IndexedBatch::Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value) {
+  Part* const part = PartOf(family);
+  Logged logged{part, part->keys.end(), bytes_.size(), index_bytes_};
+  AppendBatchEntry(&bytes_, kind, family->id, key, value);
+  index_bytes_ += kBytesOfUpdate + key.size();
+  const uint32_t ordinal = last() + 1;
+  if (IsRangeDelete(kind)) {
+    const std::optional<std::string_view> end = DecodeRangeEnd(value).value_or(RangeEnd{}).key;
+    part->ranges.push_back(
+        {ordinal, std::string(key), end.has_value() ? std::optional(std::string(*end)) : std::nullopt});
+  } else {
+    auto it = part->keys.lower_bound(key);
+    if (it == part->keys.end() || !part->family->order.Equal(it->first, key)) {
+      it = part->keys.emplace_hint(it, std::string(key), Updates());
+    }
+    it->second.push_back({ordinal, kind, bytes_.size() - value.size(), value.size()});
+    logged.key = it;
+  }
+  log_.push_back(logged);
+}
+
+void IndexedBatch::RollBackTo(uint32_t ordinal) {
+  ++generation_;
+  while (last() > ordinal) {
+    const Logged& logged = log_.back();
+    if (logged.key == logged.part->keys.end()) {
+      logged.part->ranges.pop_back();
+    } else {
+      logged.key->second.pop_back();
+      if (logged.key->second.empty()) logged.part->keys.erase(logged.key);
+    }
+    bytes_.resize(logged.bytes_before);
+    index_bytes_ = logged.index_bytes_before;
+    log_.pop_back();
+  }
+  EncodeFixed32(bytes_.data(), last());
+}
+
+void IndexedBatch::End() {
+  RollBackTo(0);
+  bytes_.shrink_to_fit();
+  log_ = {};
+}
+
+uint32_t IndexedBatch::CoveredBy(const Part& part, std::string_view key, uint32_t at) {
+  const KeyOrder& order = part.family->order;
+  for (auto range = part.ranges.rbegin(); range != part.ranges.rend(); ++range) {
+    if (range->ordinal > at || order.Less(key, range->begin)) continue;
+    if (!range->end.has_value() || order.Less(key, *range->end)) return range->ordinal;
+  }
+  return 0;
+}
+
+IndexedBatch::Said IndexedBatch::Read(ColumnFamilyId family, std::string_view key) const {
+  const Part* const part = Find(family);
+  if (part == nullptr) return {};
+  const auto it = part->keys.find(key);
+  return Read(*part, key, it != part->keys.end() ? it->second : Updates(), last());
+}
+
+IndexedBatch::Said IndexedBatch::Read(const Part& part, std::string_view key, const Updates& updates,
+                                      uint32_t at) const {
+  Said said;
+  const uint32_t covered_by = part.ranges.empty() ? 0 : CoveredBy(part, key, at);
+  for (auto update = updates.rbegin(); update != updates.rend() && update->ordinal > covered_by; ++update) {
+    if (update->ordinal > at) continue;
+    const Trailer trailer = PackTrailer(SequenceNumber(update->ordinal), update->kind);
+    const std::string_view value(bytes_.data() + update->value_offset, update->value_bytes);
+    const Meaning meaning = MeaningOf(trailer);
+    if (!said.meaning.has_value()) {
+      said.meaning = meaning;
+      if (meaning == Meaning::kValue) said.value = value;
+      if (meaning != Meaning::kOperand) return said;
+    }
+    if (!said.chain.Take(trailer, value).has_value()) return said;
+  }
+  if (!said.meaning.has_value()) {
+    if (covered_by > 0) said.meaning = Meaning::kAbsent;
+    return said;
+  }
+  said.needs_base = covered_by == 0;
+  return said;
+}
+
+absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key,
+                                                     IndexedBatch::Said* said, std::optional<std::string_view> base) {
+  if (!said->meaning.has_value()) {
+    if (!base.has_value()) return std::nullopt;
+    return std::string(*base);
+  }
+  if (*said->meaning == Meaning::kAbsent) return std::nullopt;
+  if (*said->meaning == Meaning::kValue) return std::string(said->value);
+  if (family.options.merge_operator == nullptr) return NoMergeOperator(family.name, family.merge_operator_name);
+  // Below all updates of the batch, whose ordinals begin at 1.
+  if (said->needs_base && base.has_value()) said->chain.Take(PackTrailer(SequenceNumber(0), ValueKind::kPut), *base);
+  return said->chain.Resolve(*family.options.merge_operator, key);
+}
+
+}  // namespace sepal

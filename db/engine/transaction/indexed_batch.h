@@ -1,0 +1,117 @@
+// The updates of a transaction: a batch, in order, and an index of it by keys, so that they can be read.
+//
+// An update is known by its *ordinal*, its place in the batch from 1 on; what is read "at" an ordinal is as of the
+// moment when that was the last one. Rolling back removes the updates from an ordinal on.
+//
+// Not safe for concurrent use. Iterators of the index live through additions, and end with a rollback (`generation`).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "db/decide/visibility/operands.h"
+#include "db/engine/core/family_state.h"
+#include "db/format/batch_format.h"
+
+namespace sepal {
+
+class IndexedBatch {
+ public:
+  struct Update {
+    uint32_t ordinal;
+    ValueKind kind;
+    size_t value_offset;  // in the batch
+    size_t value_bytes;
+  };
+  struct Before {
+    using is_transparent = void;
+    KeyOrder order;
+    bool operator()(std::string_view a, std::string_view b) const { return order.Less(a, b); }
+  };
+  // Of a key, in order.
+  using Updates = absl::InlinedVector<Update, 1>;
+  using Keys = std::map<std::string, Updates, Before>;
+  struct DeletedRange {
+    uint32_t ordinal;
+    std::string begin;
+    std::optional<std::string> end;
+  };
+  // Of one family.
+  struct Part {
+    explicit Part(FamilyRef its_family) : family(std::move(its_family)), keys(Before{family->order}) {}
+    const FamilyRef family;
+    Keys keys;
+    std::vector<DeletedRange> ranges;
+  };
+  // What the batch says of a key.
+  struct Said {
+    // kAbsent: what the database has is deleted. kOperand: `chain` has operands, and what they are merged into unless
+    // `needs_base`. None: nothing.
+    std::optional<Meaning> meaning;
+    std::string_view value = {};  // of kValue; until the next addition
+    OperandChain chain{nullptr};
+    bool needs_base = false;
+  };
+
+  IndexedBatch();
+  IndexedBatch(const IndexedBatch&) = delete;
+  IndexedBatch& operator=(const IndexedBatch&) = delete;
+
+  void Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value);
+  // Removes all updates behind `ordinal`.
+  void RollBackTo(uint32_t ordinal);
+  // Removes everything, and ends all iterators.
+  void End();
+
+  // The last ordinal, which is the number of updates.
+  uint32_t last() const { return static_cast<uint32_t>(log_.size()); }
+  const std::string& bytes() const { return bytes_; }
+  size_t MemoryBytes() const { return bytes_.size() + index_bytes_; }
+  // About what an update takes.
+  static size_t MemoryBytes(size_t key_bytes, size_t value_bytes);
+  // Counts the rollbacks.
+  uint64_t generation() const { return generation_; }
+
+  const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  // Null: the batch has nothing of the family.
+  const Part* Find(ColumnFamilyId family) const;
+
+  Said Read(ColumnFamilyId family, std::string_view key) const;
+  // At an ordinal.
+  Said Read(const Part& part, std::string_view key, const Updates& updates, uint32_t at) const;
+  // Whether a range that was deleted covers a key of which the batch has no update since.
+  static bool Covers(const Part& part, std::string_view key, uint32_t at) { return CoveredBy(part, key, at) > 0; }
+
+ private:
+  // Where an update is indexed.
+  struct Logged {
+    Part* part;
+    Keys::iterator key;  // the end: it deleted a range
+    size_t bytes_before;
+    size_t index_bytes_before;
+  };
+
+  Part* PartOf(const FamilyRef& family);
+  // The last delete of a range that covers the key; 0: there is none.
+  static uint32_t CoveredBy(const Part& part, std::string_view key, uint32_t at);
+
+  std::string bytes_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Logged> log_;
+  size_t index_bytes_ = 0;
+  uint64_t generation_ = 0;
+};
+
+// The value that a key has of which the batch said `said`, where the database has `base`, or nothing. Nullopt: it is
+// absent. Errors are those of merges (db/decide/merge/fold.h).
+absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key,
+                                                     IndexedBatch::Said* said, std::optional<std::string_view> base);
+
+}  // namespace sepal

@@ -1,0 +1,296 @@
+#include "db/engine/transaction/lock_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/transaction/deadlock.h"
+#include "db/engine/transaction/transaction_memory.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+
+namespace {
+
+// About what a lock takes beside its key: its own memory, its place in the table and in its owner's list.
+constexpr size_t kBytesOfLock = 152;
+
+bool Conflict(LockMode a, LockMode b) { return a == LockMode::kExclusive || b == LockMode::kExclusive; }
+
+bool Overlap(const KeyOrder& order, const ConflictRange& a, const ConflictRange& b) {
+  const auto is_behind = [&](const ConflictRange& x, const ConflictRange& y) {
+    return x.begin.has_value() && IsBehind(order, *x.begin, y);
+  };
+  return !is_behind(a, b) && !is_behind(b, a);
+}
+
+bool Contains(const KeyOrder& order, const ConflictRange& outer, const ConflictRange& inner) {
+  if (outer.begin.has_value() && (!inner.begin.has_value() || order.Less(*inner.begin, *outer.begin))) return false;
+  if (!outer.end.has_value()) return true;
+  if (!inner.end.has_value()) return false;
+  const int compared = order.Compare(*inner.end, *outer.end);
+  return compared < 0 || (compared == 0 && (outer.end_inclusive || !inner.end_inclusive));
+}
+
+bool IsIn(const KeyOrder& order, std::string_view key, const ConflictRange& range) {
+  return !IsBefore(order, key, range) && !IsBehind(order, key, range);
+}
+
+std::string Describe(std::string_view key) { return absl::StrFormat("key \"%s\"", Printable(key)); }
+
+}  // namespace
+
+LockTable::~LockTable() { SEPAL_CHECK(keys_.empty() && ranges_.empty() && line_.empty()); }
+
+size_t LockTable::size() const {
+  MutexLock lock(&mutex_);
+  return keys_.size() + ranges_.size();
+}
+
+std::map<uint64_t, size_t> LockTable::HeldByOwner() const {
+  std::map<uint64_t, size_t> held;
+  MutexLock lock(&mutex_);
+  for (const std::unique_ptr<Lock>& key : keys_) {
+    for (const Holder& holder : key->holders) ++held[holder.owner->id()];
+  }
+  for (const RangeLock& range : ranges_) ++held[range.owner->id()];
+  return held;
+}
+
+void LockTable::Charge(Owner* owner, size_t bytes) {
+  owner->charged_bytes_ += bytes;
+  budget_->Charge(MemoryPart::kTransactions, bytes);
+}
+
+absl::Status LockTable::LockKey(Owner* owner, ColumnFamilyId family, const KeyOrder& order, std::string_view key,
+                                LockMode mode, std::chrono::milliseconds timeout) {
+  if (!order.hashable()) {
+    // Different bytes may be one key: only the order can tell.
+    return LockRange(owner, family, order, {.begin = std::string(key), .end = std::string(key)}, timeout, mode);
+  }
+  MutexLock guard(&mutex_);
+  auto it = keys_.find(Name(family.value(), key));
+  if (it == keys_.end()) it = keys_.insert(std::make_unique<Lock>(Lock{family, std::string(key)})).first;
+  Request request{.owner = owner, .family = family, .order = order, .mode = mode, .key = key, .lock = it->get()};
+  ++request.lock->requests;
+  const absl::Status status = LockOne(&request, timeout);
+  --request.lock->requests;
+  RemoveIfUnused(request.lock);
+  return status;
+}
+
+absl::Status LockTable::LockRange(Owner* owner, ColumnFamilyId family, const KeyOrder& order, ConflictRange range,
+                                  std::chrono::milliseconds timeout, LockMode mode) {
+  MutexLock guard(&mutex_);
+  Request request{.owner = owner, .family = family, .order = order, .mode = mode, .key = {}, .range = &range};
+  return LockOne(&request, timeout);
+}
+
+absl::Status LockTable::LockOne(Request* request, std::chrono::milliseconds timeout) {
+  if (Holds(*request)) return absl::OkStatus();
+  const size_t bytes = kBytesOfLock + (request->range == nullptr ? request->key.size()
+                                                                 : request->range->begin.value_or("").size() +
+                                                                       request->range->end.value_or("").size());
+  RETURN_IF_ERROR(CheckTransactionMemory(*budget_, bytes));
+  if (IsBlocked(*request)) RETURN_IF_ERROR(Await(request, timeout));
+  if (request->state == Request::State::kWaiting) Grant(request);
+  Charge(request->owner, bytes);
+  return absl::OkStatus();
+}
+
+bool LockTable::Overlaps(const Request& request, const Lock& lock) {
+  if (request.lock != nullptr) return request.lock == &lock;
+  return request.family == lock.family && IsIn(request.order, lock.key, *request.range);
+}
+
+bool LockTable::Overlaps(const Request& request, const RangeLock& held) {
+  if (request.family != held.family) return false;
+  return request.range == nullptr ? IsIn(request.order, request.key, held.range)
+                                  : Overlap(request.order, *request.range, held.range);
+}
+
+bool LockTable::Overlaps(const Request& request, const Request& earlier) {
+  if (request.family != earlier.family) return false;
+  if (earlier.lock != nullptr) return Overlaps(request, *earlier.lock);
+  return request.range == nullptr ? IsIn(request.order, request.key, *earlier.range)
+                                  : Overlap(request.order, *request.range, *earlier.range);
+}
+
+bool LockTable::Holds(const Request& request) const {
+  if (request.lock != nullptr) {
+    for (const Holder& holder : request.lock->holders) {
+      if (holder.owner == request.owner && (holder.mode == request.mode || holder.mode == LockMode::kExclusive))
+        return true;
+    }
+  }
+  if (request.owner->ranges_ == 0) return false;
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const RangeLock& held) {
+    if (held.owner != request.owner || held.family != request.family) return false;
+    if (held.mode != request.mode && held.mode != LockMode::kExclusive) return false;
+    return request.range == nullptr ? IsIn(request.order, request.key, held.range)
+                                    : Contains(request.order, held.range, *request.range);
+  });
+}
+
+bool LockTable::HoldsPartOf(const Request& request) const {
+  if (request.owner->empty()) return false;
+  if (request.lock != nullptr) {
+    return std::any_of(request.lock->holders.begin(), request.lock->holders.end(),
+                       [&](const Holder& holder) { return holder.owner == request.owner; });
+  }
+  const bool key = std::any_of(request.owner->keys_.begin(), request.owner->keys_.end(),
+                               [&](const Lock* lock) { return Overlaps(request, *lock); });
+  return key || std::any_of(ranges_.begin(), ranges_.end(), [&](const RangeLock& held) {
+           return held.owner == request.owner && Overlaps(request, held);
+         });
+}
+
+template <class Look>
+void LockTable::ForEachBlocker(const Request& request, Look look) const {
+  const auto look_at_holders = [&](const Lock& lock) {
+    for (const Holder& holder : lock.holders) {
+      if (holder.owner != request.owner && Conflict(holder.mode, request.mode) && !look(holder.owner)) return false;
+    }
+    return true;
+  };
+  if (request.lock != nullptr) {
+    if (!look_at_holders(*request.lock)) return;
+  } else {
+    for (const std::unique_ptr<Lock>& lock : keys_) {
+      if (Overlaps(request, *lock) && !look_at_holders(*lock)) return;
+    }
+  }
+  for (const RangeLock& held : ranges_) {
+    if (held.owner == request.owner || !Conflict(held.mode, request.mode) || !Overlaps(request, held)) continue;
+    if (!look(held.owner)) return;
+  }
+  if (HoldsPartOf(request)) return;
+  for (const Request* const earlier : line_) {
+    if (earlier == &request) return;
+    if (earlier->owner == request.owner || !Conflict(earlier->mode, request.mode)) continue;
+    if (Overlaps(request, *earlier) && !look(earlier->owner)) return;
+  }
+}
+
+bool LockTable::IsBlocked(const Request& request) const {
+  bool blocked = false;
+  ForEachBlocker(request, [&](Owner*) { return !(blocked = true); });
+  return blocked;
+}
+
+void LockTable::Grant(Request* request) {
+  request->state = Request::State::kGranted;
+  Owner* const owner = request->owner;
+  if (request->range != nullptr) {
+    ranges_.push_back({.owner = owner,
+                       .family = request->family,
+                       .order = request->order,
+                       .mode = request->mode,
+                       .range = *request->range});
+    ++owner->ranges_;
+    return;
+  }
+  for (Holder& holder : request->lock->holders) {
+    if (holder.owner != owner) continue;
+    holder.mode = request->mode;
+    return;
+  }
+  request->lock->holders.push_back({owner, request->mode});
+  owner->keys_.push_back(request->lock);
+}
+
+void LockTable::GrantWaiting() {
+  for (auto it = line_.begin(); it != line_.end();) {
+    Request* const request = *it++;
+    if (IsBlocked(*request)) continue;
+    line_.remove(request);
+    Grant(request);
+    request->changed.NotifyOne();
+  }
+}
+
+void LockTable::BreakDeadlocks(Request* request) {
+  const WaitsFor waits_for = [this](uint64_t waiter) {
+    mutex_.AssertHeld();
+    std::vector<uint64_t> blockers;
+    for (const Request* const waiting : line_) {
+      if (waiting->owner->id() != waiter) continue;
+      ForEachBlocker(*waiting, [&](Owner* owner) {
+        blockers.push_back(owner->id());
+        return true;
+      });
+    }
+    return blockers;
+  };
+  while (request->state == Request::State::kWaiting) {
+    const std::vector<uint64_t> cycle = FindWaitCycle(request->owner->id(), waits_for);
+    if (cycle.empty()) return;
+    const uint64_t youngest = *std::max_element(cycle.begin(), cycle.end());
+    std::string members;
+    Request* victim = nullptr;
+    for (const uint64_t member : cycle) {
+      for (Request* const waiting : line_) {
+        if (waiting->owner->id() != member) continue;
+        absl::StrAppendFormat(&members, "%s%u for %s", members.empty() ? "" : ", ", member,
+                              waiting->range == nullptr ? Describe(waiting->key) : "a range");
+        if (member == youngest) victim = waiting;
+      }
+    }
+    line_.remove(victim);
+    victim->state = Request::State::kRefused;
+    victim->refusal = absl::AbortedError(
+        absl::StrFormat("a deadlock: transactions wait for each other (%s), and %u, the youngest, was rolled back: run "
+                        "it again",
+                        members, youngest));
+    victim->changed.NotifyOne();
+  }
+}
+
+absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeout) {
+  const auto timed_out = [&] {
+    return absl::DeadlineExceededError(absl::StrFormat(
+        "%s is locked by another transaction, and was not free within %d ms",
+        request->range == nullptr ? Describe(request->key) : std::string("a range of keys"), timeout.count()));
+  };
+  if (timeout.count() <= 0) return timed_out();
+  constexpr uint64_t kMostMillis = uint64_t{1} << 40;
+  line_.insert(HoldsPartOf(*request) ? line_.begin() : line_.end(), request);
+  BreakDeadlocks(request);
+  const uint64_t deadline =
+      clock_->MonotonicMicros() + 1000 * std::min(kMostMillis, static_cast<uint64_t>(timeout.count()));
+  while (request->state == Request::State::kWaiting) {
+    const uint64_t now = clock_->MonotonicMicros();
+    if (now >= deadline) {
+      line_.remove(request);
+      GrantWaiting();  // those that waited behind it
+      return timed_out();
+    }
+    request->changed.WaitFor(&mutex_, deadline - now);
+  }
+  if (request->state == Request::State::kGranted) return absl::OkStatus();
+  GrantWaiting();
+  return request->refusal;
+}
+
+void LockTable::RemoveIfUnused(Lock* lock) {
+  if (lock->holders.empty() && lock->requests == 0) keys_.erase(lock->name());
+}
+
+void LockTable::ReleaseAll(Owner* owner) {
+  if (owner->empty()) return;
+  MutexLock guard(&mutex_);
+  if (owner->ranges_ > 0) ranges_.remove_if([&](const RangeLock& held) { return held.owner == owner; });
+  for (Lock* const lock : owner->keys_) {
+    const auto it = std::find_if(lock->holders.begin(), lock->holders.end(),
+                                 [&](const Holder& holder) { return holder.owner == owner; });
+    lock->holders.erase(it);
+    RemoveIfUnused(lock);
+  }
+  owner->keys_.clear();
+  owner->ranges_ = 0;
+  budget_->Release(MemoryPart::kTransactions, std::exchange(owner->charged_bytes_, 0));
+  GrantWaiting();
+}
+
+}  // namespace sepal

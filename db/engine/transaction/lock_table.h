@@ -1,0 +1,171 @@
+// The locks of pessimistic transactions: shared or exclusive, of keys and of ranges of keys.
+//
+// One mutex guards the table. A request that conflicts with a lock, or with an earlier request that still waits, waits
+// in line; an owner that holds a part of what it asks for (a shared lock that it wants exclusively) goes before all
+// others. When a wait begins, a search for a
+// cycle of waits (db/decide/transaction/deadlock.h) finds every deadlock at once, and its youngest member is refused.
+//
+// Laws:
+//   - a request is granted when no lock of another owner, and no request of another before it in line, conflicts with
+//   it;
+//   - an owner has at most one request in line;
+//   - locks are charged to the memory budget, and refused when they do not fit.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/hash/hash.h"
+#include "absl/status/status.h"
+#include "db/decide/transaction/conflict_set.h"
+#include "sepal/env.h"
+#include "table/key/internal_key.h"
+#include "util/base/numbers.h"
+#include "util/memory/memory_budget.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+enum class LockMode : uint8_t { kShared, kExclusive };
+
+class LockTable {
+ private:
+  struct Lock;
+  struct Request;
+
+ public:
+  // Somebody who holds locks. Belongs to one thread at a time, and must not go before ReleaseAll.
+  class Owner {
+   public:
+    // Later owners have higher numbers.
+    explicit Owner(uint64_t id) : id_(id) {}
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+    uint64_t id() const { return id_; }
+    // Whether it holds any.
+    bool empty() const { return keys_.empty() && ranges_ == 0; }
+
+   private:
+    friend class LockTable;
+    const uint64_t id_;
+    std::vector<Lock*> keys_;
+    size_t ranges_ = 0;
+    size_t charged_bytes_ = 0;
+  };
+
+  // Both must outlive the table.
+  LockTable(MemoryBudget* budget, Clock* clock) : budget_(budget), clock_(clock) {}
+  ~LockTable();
+
+  // Returns once `owner` holds the lock, at least in that mode. Aborted: it was chosen to end a deadlock, and must
+  // release its locks. DeadlineExceeded: it was not free within `timeout`. ResourceExhausted: no memory for it.
+  absl::Status LockKey(Owner* owner, ColumnFamilyId family, const KeyOrder& order, std::string_view key, LockMode mode,
+                       std::chrono::milliseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for all keys of a range. Cost: a look at all locks.
+  absl::Status LockRange(Owner* owner, ColumnFamilyId family, const KeyOrder& order, ConflictRange range,
+                         std::chrono::milliseconds timeout, LockMode mode = LockMode::kExclusive)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReleaseAll(Owner* owner) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Of keys and ranges that anybody holds.
+  size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // By the number of the owner.
+  std::map<uint64_t, size_t> HeldByOwner() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Holder {
+    Owner* owner;
+    LockMode mode;
+  };
+  using Name = std::pair<uint32_t, std::string_view>;
+  struct Lock {
+    Name name() const { return {family.value(), key}; }
+    ColumnFamilyId family;
+    std::string key;
+    absl::InlinedVector<Holder, 2> holders = {};
+    // Threads that ask for it. It stays while there are any, also of those that were refused and have not noticed yet.
+    size_t requests = 0;
+  };
+  // Locks are found by their names.
+  struct NameOf {
+    using is_transparent = void;
+    Name operator()(const Name& name) const { return name; }
+    Name operator()(const std::unique_ptr<Lock>& lock) const { return lock->name(); }
+  };
+  struct Hash : NameOf {
+    template <class T>
+    size_t operator()(const T& t) const {
+      const auto [family, key] = NameOf::operator()(t);
+      return absl::HashOf(family, absl::string_view(key.data(), key.size()));
+    }
+  };
+  struct Same : NameOf {
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return NameOf::operator()(a) == NameOf::operator()(b);
+    }
+  };
+  struct RangeLock {
+    Owner* owner;
+    ColumnFamilyId family;
+    KeyOrder order;
+    LockMode mode;
+    ConflictRange range;
+  };
+  // Lives on the stack of the thread that waits.
+  struct Request {
+    Owner* owner;
+    ColumnFamilyId family;
+    KeyOrder order;
+    LockMode mode;
+    std::string_view key;                  // of a key
+    Lock* lock = nullptr;                  // null: of a range
+    const ConflictRange* range = nullptr;  // null: of a key
+    enum class State : uint8_t { kWaiting, kGranted, kRefused } state = State::kWaiting;
+    absl::Status refusal = {};
+    CondVar changed = {};
+  };
+
+  void Charge(Owner* owner, size_t bytes);
+  absl::Status LockOne(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Await(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the request conflicts with a lock of `other`, or of a request of it.
+  static bool Overlaps(const Request& request, const Request& earlier);
+  static bool Overlaps(const Request& request, const RangeLock& held);
+  static bool Overlaps(const Request& request, const Lock& lock);
+  // Calls `look` with each owner that the request waits for, until it returns false.
+  template <class Look>
+  void ForEachBlocker(const Request& request, Look look) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsBlocked(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether its owner holds a lock of the key, or a part of the range, already. Such a request waits for no other:
+  // those would wait for this owner anyway.
+  bool HoldsPartOf(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether its owner holds all of it already, in that mode or exclusively.
+  bool Holds(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Grant(Request* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Grants what nothing blocks any more.
+  void GrantWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Refuses the youngest of each cycle that the request, which begins to wait, closes.
+  void BreakDeadlocks(Request* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets a lock that nobody holds or waits for.
+  void RemoveIfUnused(Lock* lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  MemoryBudget* const budget_;
+  Clock* const clock_;
+  mutable Mutex mutex_;
+  absl::flat_hash_set<std::unique_ptr<Lock>, Hash, Same> keys_ ABSL_GUARDED_BY(mutex_);
+  std::list<RangeLock> ranges_ ABSL_GUARDED_BY(mutex_);
+  std::list<Request*> line_ ABSL_GUARDED_BY(mutex_);  // the first of them first
+};
+
+}  // namespace sepal

@@ -1,0 +1,28 @@
+// A transaction's iterator: the entries of its snapshot, with its own updates over them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "db/engine/transaction/indexed_batch.h"
+#include "db/engine/transaction/range_reads.h"
+#include "sepal/iterator.h"
+
+namespace sepal {
+
+struct Overlay {
+  std::shared_ptr<Core> core;  // let go last
+  std::shared_ptr<const IndexedBatch> batch;
+  FamilyRef family;
+  // The bounds that `base` has.
+  std::optional<std::string> lower_bound = {};  // inclusive
+  std::optional<std::string> upper_bound = {};  // exclusive
+  // Null: nobody wants to know what is read.
+  std::shared_ptr<RangeReads> reads = nullptr;
+};
+
+// Shows the updates that the batch has by now, until it is rolled back.
+std::unique_ptr<Iterator> NewOverlayIterator(Overlay overlay, std::unique_ptr<Iterator> base);
+
+}  // namespace sepal

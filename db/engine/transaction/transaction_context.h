@@ -1,0 +1,72 @@
+// What the transactions of one database share, and keep alive.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "db/engine/core/core.h"
+#include "db/engine/core/family_state.h"
+#include "db/engine/transaction/conflict_check.h"
+#include "db/engine/transaction/lock_table.h"
+#include "sepal/db.h"
+
+namespace sepal {
+
+// What a transaction asks of the database, beside its public calls.
+class TransactionHost {
+ public:
+  virtual ~TransactionHost() = default;
+  virtual DB& database() = 0;
+  // Whether calls are let in at all: FailedPrecondition after Close, and in a child made by `fork`.
+  virtual absl::Status CheckWritable() const = 0;
+  // The family that may be written to, and errors as of DB's calls.
+  virtual absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) = 0;
+  // Writes the batch if the check, which may be null, allows it. `locked`: the caller holds the locks of all its keys.
+  // False: the check's Look said that there is nothing to write.
+  virtual absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
+                                             bool locked) = 0;
+  virtual void BeginLocks() = 0;
+  virtual void EndLocks() = 0;
+  virtual uint64_t hash_seed() const = 0;
+};
+
+class TransactionContext {
+ public:
+  TransactionContext(std::shared_ptr<Core> its_core, TransactionHost* host,
+                     std::shared_ptr<const ColumnFamily> its_default_family)
+      : core(std::move(its_core)),
+        default_family(std::move(its_default_family)),
+        locks(&core->budget, core->world.clock),
+        host_(host) {}
+
+  // Null once the database has gone.
+  TransactionHost* host() const { return host_.load(std::memory_order_acquire); }
+  void LetGo() { host_.store(nullptr, std::memory_order_release); }
+
+  uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  // For DB::GetProperty.
+  void NoteBegin(uint64_t id, Locking locking) ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteEnd(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A line each: number, age, kind, locks.
+  std::string ListOpen() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::shared_ptr<Core> core;
+  const std::shared_ptr<const ColumnFamily> default_family;
+  LockTable locks;
+
+ private:
+  struct Open {
+    uint64_t began_micros;
+    Locking locking;
+  };
+
+  std::atomic<TransactionHost*> host_;
+  std::atomic<uint64_t> next_id_{1};
+  mutable Mutex mutex_;
+  std::map<uint64_t, Open> open_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sepal

@@ -1,0 +1,384 @@
+#include "db/engine/transaction/transaction_impl.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/engine/read/database_iterator.h"
+#include "db/engine/read/newest_update.h"
+#include "db/engine/read/prefix_bounds.h"
+#include "db/engine/transaction/overlay_iterator.h"
+#include "db/engine/transaction/transaction_memory.h"
+#include "db/engine/write/delete_range_in_memtable.h"
+#include "db/format/range_end.h"
+#include "util/base/status.h"
+#include "util/thread/fork.h"
+
+namespace sepal {
+
+namespace {
+
+absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
+
+absl::StatusOr<std::string> OrAbsent(absl::StatusOr<std::optional<std::string>> value) {
+  if (!value.ok()) return value.status();
+  if (!value->has_value()) return Absent();
+  return **std::move(value);
+}
+
+absl::Status CheckNoSnapshot(const ReadOptions& options) {
+  if (options.snapshot == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a transaction reads as of its own snapshot: leave ReadOptions::snapshot null, or read with the database");
+}
+
+absl::Status CheckEntry(const Family& family, const BatchEntry& entry) {
+  RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
+  if (NeedsMergeOperator(entry.kind) && family.merge_operator_name.empty()) return HasNoMergeOperator(family);
+  return IsRangeDelete(entry.kind) ? CheckRange(family, entry) : absl::OkStatus();
+}
+
+ConflictRange RangeOf(const BatchEntry& entry) {
+  const std::optional<std::string_view> end = DecodeRangeEnd(entry.value).value_or(RangeEnd{}).key;
+  ConflictRange range{.begin = std::string(entry.key), .end = {}, .end_inclusive = false};
+  if (end.has_value()) range.end = std::string(*end);
+  return range;
+}
+
+}  // namespace
+
+absl::Status TransactionImpl::CheckOptions(const TransactionOptions& options) {
+  if (options.lock_timeout.count() >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat("lock_timeout of %d ms is negative", options.lock_timeout.count()));
+}
+
+TransactionImpl::TransactionImpl(std::shared_ptr<TransactionContext> context, const TransactionOptions& options)
+    : context_(std::move(context)), options_(options), owner_(context_->NewId()) {
+  context_->NoteBegin(id(), options_.locking);
+  if (pessimistic()) context_->host()->BeginLocks();
+}
+
+TransactionImpl::~TransactionImpl() {
+  if (context_->core->Forked()) {
+    LeakAfterFork(std::tuple(context_, std::move(snapshot_), std::move(batch_), std::move(range_reads_)));
+  } else if (state_ == State::kOpen) {
+    End(State::kRolledBack);
+  }
+}
+
+TransactionImpl::Turn::Turn(TransactionImpl* transaction) {
+  if (transaction->in_call_.exchange(true, std::memory_order_acquire)) {
+    status_ = absl::FailedPreconditionError(
+        absl::StrFormat("two threads use transaction %u at once: it belongs to one at a time", transaction->id()));
+    return;
+  }
+  taken_ = &transaction->in_call_;
+  if (!transaction->aborted_.ok()) {
+    status_ = transaction->aborted_;
+  } else if (transaction->state_ != State::kOpen) {
+    status_ = absl::FailedPreconditionError(
+        absl::StrFormat("transaction %u has been %s: begin another one", transaction->id(),
+                        transaction->state_ == State::kCommitted ? "committed" : "rolled back"));
+  } else if (transaction->context_->host() == nullptr) {
+    status_ = absl::FailedPreconditionError(
+        absl::StrFormat("the database in %s is closed", transaction->context_->core->path));
+  } else {
+    status_ = transaction->context_->host()->CheckWritable();
+  }
+}
+
+TransactionImpl::Turn::~Turn() {
+  if (taken_ != nullptr) taken_->store(false, std::memory_order_release);
+}
+
+const ColumnFamily& TransactionImpl::DefaultColumnFamily() const { return *context_->default_family; }
+
+absl::StatusOr<FamilyRef> TransactionImpl::FamilyOf(const ColumnFamily& family) {
+  ASSIGN_OR_RETURN(FamilyRef resolved, context_->host()->FamilyToWrite(family));
+  if (std::find(families_.begin(), families_.end(), resolved) == families_.end()) families_.push_back(resolved);
+  return resolved;
+}
+
+void TransactionImpl::TakeSnapshot() {
+  if (snapshot_ == nullptr) snapshot_ = database().GetSnapshot();
+}
+
+void TransactionImpl::ChargeMemory() {
+  MemoryBudget& budget = context_->core->budget;
+  const size_t bytes = batch_->MemoryBytes() + reads_.MemoryBytes();
+  if (bytes > charged_bytes_) {
+    budget.Charge(MemoryPart::kTransactions, bytes - charged_bytes_);
+  } else {
+    budget.Release(MemoryPart::kTransactions, charged_bytes_ - bytes);
+  }
+  charged_bytes_ = bytes;
+}
+
+void TransactionImpl::End(State state) {
+  state_ = state;
+  context_->locks.ReleaseAll(&owner_);
+  if (TransactionHost* const host = context_->host(); pessimistic() && host != nullptr) host->EndLocks();
+  batch_->End();
+  savepoints_.clear();
+  reads_ = {};
+  range_reads_.clear();
+  snapshot_.reset();
+  context_->core->budget.Release(MemoryPart::kTransactions, std::exchange(charged_bytes_, 0));
+  context_->NoteEnd(id());
+}
+
+absl::Status TransactionImpl::EndIfAborted(absl::Status status) {
+  if (!absl::IsAborted(status)) return status;
+  End(State::kRolledBack);
+  aborted_ = status;
+  return status;
+}
+
+// --- reads ---
+
+absl::Status TransactionImpl::NoteRead(const Family& family, std::string_view key) {
+  RETURN_IF_ERROR(CheckTransactionMemory(context_->core->budget, 2 * key.size() + sizeof(std::string)));
+  reads_.AddKey(family.id, family.order, key);
+  ChargeMemory();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TransactionImpl::Read(const ColumnFamily& family, const FamilyRef& resolved,
+                                                  std::string_view key, const ReadOptions& options, bool noted) {
+  RETURN_IF_ERROR(CheckNoSnapshot(options));
+  IndexedBatch::Said said = batch_->Read(resolved->id, key);
+  if (said.meaning.has_value() && !said.needs_base) return OrAbsent(ValueOver(*resolved, key, &said, std::nullopt));
+  if (noted) RETURN_IF_ERROR(NoteRead(*resolved, key));
+  ReadOptions read;
+  read.snapshot = snapshot_.get();
+  read.fill_cache = options.fill_cache;
+  absl::StatusOr<std::string> base = database().Get(family, key, read);
+  if (!said.meaning.has_value() || (!base.ok() && !absl::IsNotFound(base.status()))) return base;
+  return OrAbsent(ValueOver(*resolved, key, &said, base.ok() ? std::optional<std::string_view>(*base) : std::nullopt));
+}
+
+absl::StatusOr<std::string> TransactionImpl::Get(const ColumnFamily& family, std::string_view key,
+                                                 const ReadOptions& options) {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
+  TakeSnapshot();
+  return Read(family, resolved, key, options, /*noted=*/serializable());
+}
+
+std::vector<absl::StatusOr<std::string>> TransactionImpl::MultiGet(const ColumnFamily& family,
+                                                                   std::span<const std::string_view> keys,
+                                                                   const ReadOptions& options) {
+  std::vector<absl::StatusOr<std::string>> results(keys.size(), Absent());
+  const Turn turn(this);
+  const absl::StatusOr<FamilyRef> resolved = turn.status().ok() ? FamilyOf(family) : turn.status();
+  if (!resolved.ok()) {
+    std::fill(results.begin(), results.end(), resolved.status());
+    return results;
+  }
+  TakeSnapshot();
+  // Those of which the batch says nothing are read together.
+  std::vector<std::string_view> wanted;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const bool said = batch_->Read((*resolved)->id, keys[i]).meaning.has_value();
+    absl::Status status = CheckNoSnapshot(options);
+    if (status.ok() && !said && serializable()) status = NoteRead(**resolved, keys[i]);
+    if (!status.ok()) {
+      results[i] = std::move(status);
+    } else if (said) {
+      results[i] = Read(family, *resolved, keys[i], options, serializable());
+    } else {
+      wanted.push_back(keys[i]);
+      places.push_back(i);
+    }
+  }
+  ReadOptions read = options;
+  read.snapshot = snapshot_.get();
+  std::vector<absl::StatusOr<std::string>> found = database().MultiGet(family, wanted, read);
+  for (size_t i = 0; i < found.size(); ++i) results[places[i]] = std::move(found[i]);
+  return results;
+}
+
+absl::StatusOr<std::string> TransactionImpl::GetLocked(const ColumnFamily& family, std::string_view key,
+                                                       const ReadOptions& options, LockMode mode) {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
+  if (pessimistic()) {
+    RETURN_IF_ERROR(EndIfAborted(LockKey(*resolved, key, mode)));
+    return Read(family, resolved, key, options, /*noted=*/false);
+  }
+  TakeSnapshot();
+  RETURN_IF_ERROR(NoteRead(*resolved, key));
+  reads_for_update_ = true;
+  return Read(family, resolved, key, options, /*noted=*/false);
+}
+
+absl::StatusOr<std::string> TransactionImpl::GetForUpdate(const ColumnFamily& family, std::string_view key,
+                                                          const ReadOptions& options) {
+  return GetLocked(family, key, options, LockMode::kExclusive);
+}
+
+absl::StatusOr<std::string> TransactionImpl::GetForShare(const ColumnFamily& family, std::string_view key,
+                                                         const ReadOptions& options) {
+  return GetLocked(family, key, options, LockMode::kShared);
+}
+
+std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& family, const ReadOptions& options) {
+  const Turn turn(this);
+  if (!turn.status().ok()) return NewErrorIterator(turn.status());
+  absl::StatusOr<FamilyRef> resolved = FamilyOf(family);
+  if (!resolved.ok()) return NewErrorIterator(resolved.status());
+  if (absl::Status status = CheckNoSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  TakeSnapshot();
+  ReadOptions read = options;
+  read.snapshot = snapshot_.get();
+  std::unique_ptr<Iterator> base = database().NewIterator(family, read);
+  if (!base->status().ok()) return base;
+  Overlay overlay{.core = context_->core,
+                  .batch = batch_,
+                  .family = *resolved,
+                  .lower_bound = options.lower_bound,
+                  .upper_bound = options.upper_bound};
+  NarrowToPrefix(options.prefix, &overlay.lower_bound, &overlay.upper_bound);
+  if (serializable()) {
+    overlay.reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);
+    range_reads_.push_back(overlay.reads);
+  }
+  return NewOverlayIterator(std::move(overlay), std::move(base));
+}
+
+// --- writes ---
+
+absl::Status TransactionImpl::LockKey(const Family& family, std::string_view key, LockMode mode) {
+  RETURN_IF_ERROR(context_->locks.LockKey(&owner_, family.id, family.order, key, mode, options_.lock_timeout));
+  if (snapshot_ == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool updated, IsUpdatedAfter(context_->core.get(), family, context_->host()->hash_seed(), key,
+                                                      SequenceNumber(snapshot_->sequence())));
+  return updated ? WriteConflict(key) : absl::OkStatus();
+}
+
+absl::Status TransactionImpl::LockRange(const Family& family, const ConflictRange& range) {
+  RETURN_IF_ERROR(context_->locks.LockRange(&owner_, family.id, family.order, range, options_.lock_timeout));
+  if (snapshot_ == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<std::string> key,
+                   FindUpdatedAfter(context_->core.get(), family, range, SequenceNumber(snapshot_->sequence())));
+  return key.has_value() ? WriteConflict(*key) : absl::OkStatus();
+}
+
+absl::Status TransactionImpl::Write(const ColumnFamily& family, ValueKind kind, std::string_view key,
+                                    std::string_view value) {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
+  const BatchEntry entry{.kind = kind, .family = resolved->id, .key = key, .value = value};
+  RETURN_IF_ERROR(CheckEntry(*resolved, entry));
+  RETURN_IF_ERROR(CheckTransactionMemory(context_->core->budget, IndexedBatch::MemoryBytes(key.size(), value.size())));
+  if (pessimistic()) {
+    RETURN_IF_ERROR(EndIfAborted(IsRangeDelete(kind) ? LockRange(*resolved, RangeOf(entry))
+                                                     : LockKey(*resolved, key, LockMode::kExclusive)));
+  } else {
+    TakeSnapshot();
+  }
+  batch_->Add(resolved, kind, key, value);
+  ChargeMemory();
+  return absl::OkStatus();
+}
+
+absl::Status TransactionImpl::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
+  return Write(family, ValueKind::kPut, key, value);
+}
+
+absl::Status TransactionImpl::Delete(const ColumnFamily& family, std::string_view key) {
+  return Write(family, ValueKind::kDelete, key, {});
+}
+
+absl::Status TransactionImpl::SingleDelete(const ColumnFamily& family, std::string_view key) {
+  return Write(family, ValueKind::kSingleDelete, key, {});
+}
+
+absl::Status TransactionImpl::Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) {
+  return Write(family, ValueKind::kMerge, key, operand);
+}
+
+absl::Status TransactionImpl::DeleteRange(const ColumnFamily& family, std::string_view begin,
+                                          std::optional<std::string_view> end) {
+  return Write(family, ValueKind::kRangeDelete, begin, EncodeRangeEnd(end));
+}
+
+absl::Status TransactionImpl::SetSavepoint() {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  savepoints_.push_back(batch_->last());
+  return absl::OkStatus();
+}
+
+absl::Status TransactionImpl::RollbackToSavepoint() {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  if (savepoints_.empty()) {
+    return absl::NotFoundError(
+        absl::StrFormat("transaction %u has no savepoint to roll back to: call SetSavepoint first", id()));
+  }
+  batch_->RollBackTo(savepoints_.back());
+  savepoints_.pop_back();
+  ChargeMemory();
+  return absl::OkStatus();
+}
+
+// --- the end ---
+
+ConflictSet TransactionImpl::Conflicts() const {
+  ConflictSet all = reads_;
+  for (const std::shared_ptr<RangeReads>& reads : range_reads_) {
+    for (const ConflictRange& range : reads->ranges()) all.AddRange(reads->family, reads->order, range);
+  }
+  // A pessimistic transaction has locked what it writes, and found it as it was.
+  if (!pessimistic()) {
+    for (const std::unique_ptr<IndexedBatch::Part>& part : batch_->parts()) {
+      const Family& family = *part->family;
+      for (const auto& [key, updates] : part->keys) all.AddKey(family.id, family.order, key);
+      for (const IndexedBatch::DeletedRange& range : part->ranges) {
+        all.AddRange(family.id, family.order, {.begin = range.begin, .end = range.end, .end_inclusive = false});
+      }
+    }
+  }
+  all.Seal();
+  return all;
+}
+
+absl::Status TransactionImpl::CommitBatch(const WriteOptions& options) {
+  TransactionHost* const host = context_->host();
+  const ConflictSet conflicts = Conflicts();
+  if (conflicts.empty()) return host->CommitChecked(batch_->bytes(), options, nullptr, pessimistic()).status();
+  ConflictCheck check(&conflicts, SequenceNumber(snapshot_->sequence()), context_->core.get(), host->hash_seed(),
+                      [this](ColumnFamilyId id) -> const Family& {
+                        return **std::find_if(families_.begin(), families_.end(),
+                                              [id](const FamilyRef& family) { return family->id == id; });
+                      });
+  return host->CommitChecked(batch_->bytes(), options, &check, pessimistic()).status();
+}
+
+absl::Status TransactionImpl::Commit(const WriteOptions& options) {
+  const Turn turn(this);
+  RETURN_IF_ERROR(turn.status());
+  // What only reads has been as of its snapshot, unless it asked for more.
+  const bool checked = batch_->last() > 0 || reads_for_update_;
+  const absl::Status status = checked ? CommitBatch(options) : options.sync ? database().Sync() : absl::OkStatus();
+  RETURN_IF_ERROR(EndIfAborted(status));
+  End(State::kCommitted);
+  return absl::OkStatus();
+}
+
+absl::Status TransactionImpl::Rollback() {
+  const Turn turn(this);
+  if (absl::IsAborted(turn.status())) return absl::OkStatus();  // that has been done
+  RETURN_IF_ERROR(turn.status());
+  End(State::kRolledBack);
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

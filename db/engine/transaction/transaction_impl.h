@@ -1,0 +1,113 @@
+// A transaction: its updates, its locks, and what it has read.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/decide/transaction/conflict_set.h"
+#include "db/engine/transaction/indexed_batch.h"
+#include "db/engine/transaction/range_reads.h"
+#include "db/engine/transaction/transaction_context.h"
+#include "sepal/transaction.h"
+
+namespace sepal {
+
+class TransactionImpl final : public Transaction {
+ public:
+  // InvalidArgument for options out of their range.
+  static absl::Status CheckOptions(const TransactionOptions& options);
+
+  TransactionImpl(std::shared_ptr<TransactionContext> context, const TransactionOptions& options);
+  ~TransactionImpl() override;
+
+  absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
+                                  const ReadOptions& options) override;
+  std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
+                                                    const ReadOptions& options) override;
+  absl::StatusOr<std::string> GetForUpdate(const ColumnFamily& family, std::string_view key,
+                                           const ReadOptions& options) override;
+  absl::StatusOr<std::string> GetForShare(const ColumnFamily& family, std::string_view key,
+                                          const ReadOptions& options) override;
+  std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
+
+  absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value) override;
+  absl::Status Delete(const ColumnFamily& family, std::string_view key) override;
+  absl::Status SingleDelete(const ColumnFamily& family, std::string_view key) override;
+  absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) override;
+  absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
+                           std::optional<std::string_view> end) override;
+
+  absl::Status SetSavepoint() override;
+  absl::Status RollbackToSavepoint() override;
+  absl::Status Commit(const WriteOptions& options) override;
+  absl::Status Rollback() override;
+
+  uint64_t id() const override { return owner_.id(); }
+  uint32_t Count() const override { return batch_->last(); }
+
+ protected:
+  const ColumnFamily& DefaultColumnFamily() const override;
+
+ private:
+  enum class State : uint8_t { kOpen, kCommitted, kRolledBack };
+  // A call of the transaction. Its status says why it may not be made.
+  class Turn {
+   public:
+    explicit Turn(TransactionImpl* transaction);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    const absl::Status& status() const { return status_; }
+
+   private:
+    std::atomic<bool>* taken_ = nullptr;
+    absl::Status status_;
+  };
+
+  bool pessimistic() const { return options_.locking == Locking::kPessimistic; }
+  bool serializable() const { return options_.isolation == Isolation::kSerializable; }
+  DB& database() const { return context_->host()->database(); }
+
+  absl::StatusOr<FamilyRef> FamilyOf(const ColumnFamily& family);
+  void TakeSnapshot();
+  // Charges the budget for what the transaction has now.
+  void ChargeMemory();
+  // The transaction ends with `status` if that is Aborted. Returns it.
+  absl::Status EndIfAborted(absl::Status status);
+  void End(State state);
+
+  absl::StatusOr<std::string> GetLocked(const ColumnFamily& family, std::string_view key, const ReadOptions& options,
+                                        LockMode mode);
+  // With `noted`, the key must not have changed by the commit.
+  absl::StatusOr<std::string> Read(const ColumnFamily& family, const FamilyRef& resolved, std::string_view key,
+                                   const ReadOptions& options, bool noted);
+  absl::Status NoteRead(const Family& family, std::string_view key);
+  // Locks a key, of which nothing may have been written since the snapshot, if there is one.
+  absl::Status LockKey(const Family& family, std::string_view key, LockMode mode);
+  absl::Status LockRange(const Family& family, const ConflictRange& range);
+  absl::Status Write(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value);
+  // All that must not have changed since the snapshot.
+  ConflictSet Conflicts() const;
+  absl::Status CommitBatch(const WriteOptions& options);
+
+  const std::shared_ptr<TransactionContext> context_;
+  const TransactionOptions options_;
+  LockTable::Owner owner_;
+  State state_ = State::kOpen;
+  absl::Status aborted_;  // why it was rolled back, if not by the caller
+  std::atomic<bool> in_call_{false};
+
+  std::shared_ptr<const Snapshot> snapshot_;  // null: not taken yet
+  std::shared_ptr<IndexedBatch> batch_ = std::make_shared<IndexedBatch>();
+  std::vector<uint32_t> savepoints_;
+  ConflictSet reads_;
+  bool reads_for_update_ = false;  // some of them
+  std::list<std::shared_ptr<RangeReads>> range_reads_;
+  std::vector<FamilyRef> families_;  // of `reads_` and `batch_`
+  size_t charged_bytes_ = 0;
+};
+
+}  // namespace sepal

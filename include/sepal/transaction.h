@@ -1,0 +1,169 @@
+// Transactions: reads and writes that take effect together, at one moment, or not at all.
+//
+//   absl::Status moved = db->RunTransaction({.isolation = sepal::Isolation::kSerializable}, [](sepal::Transaction& txn)
+//   {
+//     absl::StatusOr<std::string> from = txn.Get("alice");
+//     if (!from.ok()) return from.status();
+//     ...
+//     if (absl::Status put = txn.Put("alice", less); !put.ok()) return put;
+//     return txn.Put("bob", more);
+//   });
+//
+// A transaction collects its writes in memory, and its own reads and iterators see them. Nobody else does before
+// Commit, which writes all of them as one batch. docs/guide/transactions.md has the anomalies that each isolation level
+// prevents.
+//
+// Its reads are as of a snapshot that is taken by the first Get, MultiGet, iterator or, with optimistic locking, write.
+//
+// Optimistic transactions take no locks: Commit checks that no key that matters was written by others since the
+// snapshot. The check is exact: it never fails for want of history. Pessimistic ones lock each key before they write
+// it, or read it with GetForUpdate, and keep the lock to their end; a lock that another one holds is waited for. While
+// pessimistic transactions are open, writes without a transaction (and commits of optimistic ones) respect their locks.
+//
+// Errors beside those of DB:
+//   Aborted            another write has come between, or the transaction was chosen to end a deadlock; the message
+//                      names the key. The transaction has been rolled back: run it again from the beginning
+//                      (DB::RunTransaction does)
+//   DeadlineExceeded   a lock was not free within `lock_timeout`. The transaction is as it was before the call
+//   ResourceExhausted  its writes and locks do not fit into `memory_limit`. Nothing was added
+//   FailedPrecondition it has been committed or rolled back, or two threads use it at once
+//   NotFound           there is no savepoint (RollbackToSavepoint)
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/column_family.h"
+#include "sepal/export.h"
+#include "sepal/iterator.h"
+#include "sepal/options.h"
+#include "sepal/scan.h"
+#include "sepal/snapshot.h"
+
+namespace sepal {
+
+enum class Isolation : uint8_t {
+  // All plain reads are of one snapshot, and no key that the transaction writes, or reads with GetForUpdate, was
+  // written
+  // by others between that snapshot and the commit. Two transactions that each read what the other one writes can both
+  // commit (write skew).
+  kSnapshot,
+  // Moreover, nothing that was read has changed by the commit: no key, found or absent, and no range that an iterator
+  // went over, phantoms included. The transactions then are as if they had run one after another. One that writes
+  // nothing always commits.
+  kSerializable,
+};
+
+enum class Locking : uint8_t { kOptimistic, kPessimistic };
+
+struct TransactionOptions {
+  Isolation isolation = Isolation::kSnapshot;
+  Locking locking = Locking::kOptimistic;
+  // How long a pessimistic transaction waits for one lock. Zero: not at all. Not negative.
+  std::chrono::milliseconds lock_timeout{1000};
+};
+
+// Used by one thread at a time, without an iterator of it being moved meanwhile. It may outlive the database: calls
+// then return FailedPrecondition.
+//
+// Memory: its writes about 150 bytes each beside key and value, and its locks about 150 bytes each beside the key. Both
+// count against `memory_limit`. A commit is a batch, with the bounds that batches have (sepal/db.h).
+class SEPAL_EXPORT Transaction {
+ public:
+  Transaction() = default;
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  // Rolls back unless it was committed.
+  virtual ~Transaction() = default;
+
+  // As DB's. `ReadOptions::snapshot` must be null (else InvalidArgument): the transaction has its own.
+  virtual absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
+                                          const ReadOptions& options = kDefaultReadOptions) = 0;
+  virtual std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family,
+                                                            std::span<const std::string_view> keys,
+                                                            const ReadOptions& options = kDefaultReadOptions) = 0;
+  // Reads `key`, found or not, so that nobody else can have written it by the commit. A pessimistic transaction locks
+  // it first, then reads it as of its snapshot or, where it has taken none yet, as of now.
+  virtual absl::StatusOr<std::string> GetForUpdate(const ColumnFamily& family, std::string_view key,
+                                                   const ReadOptions& options = kDefaultReadOptions) = 0;
+  // The same with a lock that several transactions may hold at once; it becomes exclusive when the key is written.
+  virtual absl::StatusOr<std::string> GetForShare(const ColumnFamily& family, std::string_view key,
+                                                  const ReadOptions& options = kDefaultReadOptions) = 0;
+  // Never null. It shows the transaction's writes up to now, and none that follow. After RollbackToSavepoint, or the
+  // transaction's end, it is invalid, with FailedPrecondition. It may outlive the transaction.
+  virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family,
+                                                const ReadOptions& options = kDefaultReadOptions) = 0;
+  [[nodiscard]] ScanRange Scan(const ColumnFamily& family, const ReadOptions& options = kDefaultReadOptions) {
+    return ScanRange(NewIterator(family, options));
+  }
+
+  // As DB's, but nothing reaches the log before Commit. Values do not expire, but for those of families with a
+  // `ttl`, whose time begins with the commit.
+  virtual absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value) = 0;
+  virtual absl::Status Delete(const ColumnFamily& family, std::string_view key) = 0;
+  virtual absl::Status SingleDelete(const ColumnFamily& family, std::string_view key) = 0;
+  virtual absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) = 0;
+  // A pessimistic transaction locks the whole range, which costs a look at each lock that anybody holds.
+  virtual absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
+                                   std::optional<std::string_view> end) = 0;
+
+  // RollbackToSavepoint undoes all writes since the last savepoint, and removes it. Locks, and what was read, stay.
+  virtual absl::Status SetSavepoint() = 0;
+  virtual absl::Status RollbackToSavepoint() = 0;
+
+  // Writes everything, and ends the transaction. After Aborted it has been rolled back; after any other error, if the
+  // database still takes writes, it is as before the call: commit it again or roll it back.
+  virtual absl::Status Commit(const WriteOptions& options = {}) = 0;
+  // Ends the transaction; nothing was written.
+  virtual absl::Status Rollback() = 0;
+
+  // Identifies the transaction among those of one opening of a database: later ones have higher numbers.
+  virtual uint64_t id() const = 0;
+  // The number of updates that Commit would write.
+  virtual uint32_t Count() const = 0;
+
+  // The same calls on the default column family.
+  absl::StatusOr<std::string> Get(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return Get(DefaultColumnFamily(), key, options);
+  }
+  std::vector<absl::StatusOr<std::string>> MultiGet(std::span<const std::string_view> keys,
+                                                    const ReadOptions& options = kDefaultReadOptions) {
+    return MultiGet(DefaultColumnFamily(), keys, options);
+  }
+  absl::StatusOr<std::string> GetForUpdate(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return GetForUpdate(DefaultColumnFamily(), key, options);
+  }
+  absl::StatusOr<std::string> GetForShare(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return GetForShare(DefaultColumnFamily(), key, options);
+  }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options = kDefaultReadOptions) {
+    return NewIterator(DefaultColumnFamily(), options);
+  }
+  [[nodiscard]] ScanRange Scan(const ReadOptions& options = kDefaultReadOptions) {
+    return Scan(DefaultColumnFamily(), options);
+  }
+  absl::Status Put(std::string_view key, std::string_view value) { return Put(DefaultColumnFamily(), key, value); }
+  absl::Status Delete(std::string_view key) { return Delete(DefaultColumnFamily(), key); }
+  absl::Status SingleDelete(std::string_view key) { return SingleDelete(DefaultColumnFamily(), key); }
+  absl::Status Merge(std::string_view key, std::string_view operand) {
+    return Merge(DefaultColumnFamily(), key, operand);
+  }
+  absl::Status DeleteRange(std::string_view begin, std::optional<std::string_view> end) {
+    return DeleteRange(DefaultColumnFamily(), begin, end);
+  }
+
+ protected:
+  // Valid as long as the transaction.
+  virtual const ColumnFamily& DefaultColumnFamily() const = 0;
+};
+
+}  // namespace sepal
