@@ -192,5 +192,16 @@ TEST_F(MixedWorkloadsTest, RangesAreDeletedBesidePutsAndByThemselves) {
   EXPECT_LT(left(), 1000);
 }
 
+TEST_F(MixedWorkloadsTest, TransactionsOfEachKindCommitFromSeveralThreads) {
+  const std::vector<std::vector<std::string>> kinds = {
+      {}, {"--transaction_db"}, {"--transaction_serializable"}, {"--transaction_sets=5", "--threads=3"}};
+  for (const std::vector<std::string>& flags : kinds) {
+    std::vector<std::string> all = {"--benchmarks=fillseq,randomtransaction", "--num=500", "--writes=400", "--json"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const auto results = Results(Run(all));
+    EXPECT_GE(results.at("randomtransaction").at("operations"), 400);
+  }
+}
+
 }  // namespace
 }  // namespace sepal::tools

@@ -181,6 +181,12 @@ void DbBenchOptions::AddFlags(CLI::App* app) {
   app->add_option("--merge_operator", merge_operator,
                   "uint64add (the default where a benchmark merges), stringappend or max")
       ->check(CLI::IsMember({"uint64add", "stringappend", "max"}));
+  AddCount(app, "--transaction_sets", &transaction_sets, "Keys that randomtransaction reads for update and writes",
+           {.least = 1})
+      ->capture_default_str();
+  app->add_flag("--transaction_db", transaction_db,
+                "Transactions lock their keys rather than check them at the commit");
+  app->add_flag("--transaction_serializable", transaction_serializable, "Transactions are serializable");
   AddCount(app, "--writes_per_range_tombstone", &writes_per_range_tombstone,
            "Delete a range after so many entries that fill* and overwrite put; 0: never");
   AddCount(app, "--range_tombstone_width", &range_tombstone_width, "Keys of a range that is deleted", {.least = 1})

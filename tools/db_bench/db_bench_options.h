@@ -56,8 +56,11 @@ struct DbBenchOptions {
   bool json = false;
   int readwritepercent = 90;
   int mergereadpercent = 70;
-  uint64_t merge_keys = 0;                  // 0: num
-  std::string merge_operator = {};          // empty: as the benchmarks need
+  uint64_t merge_keys = 0;          // 0: num
+  std::string merge_operator = {};  // empty: as the benchmarks need
+  uint64_t transaction_sets = 2;    // keys of a transaction
+  bool transaction_db = false;      // transactions take locks
+  bool transaction_serializable = false;
   uint64_t writes_per_range_tombstone = 0;  // of fill* and overwrite; 0: no deletes of ranges
   uint64_t range_tombstone_width = 100;     // numbers of keys
   uint64_t max_num_range_tombstones = 0;    // of each thread; 0: no limit

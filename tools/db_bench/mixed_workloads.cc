@@ -48,6 +48,45 @@ absl::Status UpdateRandom(BenchThread& thread) {
   return absl::OkStatus();
 }
 
+struct Touched {
+  uint64_t found = 0, bytes = 0;
+};
+
+// Reads entries for update and writes them again.
+absl::Status UpdateInTransaction(BenchThread& thread, const std::vector<uint64_t>& numbers, Transaction& transaction,
+                                 Touched* touched) {
+  const size_t value_bytes = thread.options().ValueSize();
+  *touched = {};
+  for (const uint64_t number : numbers) {
+    const std::string_view key = thread.key().Format(number);
+    const absl::StatusOr<std::string> value = transaction.GetForUpdate(thread.FamilyOf(number), key);
+    if (!absl::IsNotFound(value.status())) RETURN_IF_ERROR(value.status());
+    touched->found += value.ok() ? 1 : 0;
+    touched->bytes += key.size() + value_bytes;
+    RETURN_IF_ERROR(transaction.Put(thread.FamilyOf(number), key, thread.Value(value_bytes)));
+  }
+  return absl::OkStatus();
+}
+
+// Each transaction is one operation, made again until it commits.
+absl::Status RandomTransaction(BenchThread& thread) {
+  const DbBenchOptions& options = thread.options();
+  const TransactionOptions how{
+      .isolation = options.transaction_serializable ? Isolation::kSerializable : Isolation::kSnapshot,
+      .locking = options.transaction_db ? Locking::kPessimistic : Locking::kOptimistic};
+  std::vector<uint64_t> numbers(options.transaction_sets);
+  while (thread.More()) {
+    for (uint64_t& number : numbers) number = thread.RandomNumber();
+    Touched touched;
+    const auto body = [&](Transaction& txn) { return UpdateInTransaction(thread, numbers, txn, &touched); };
+    RETURN_IF_ERROR(thread.db()->RunTransaction(how, body, thread.HowToWrite(options.sync)));
+    thread.CountFound(touched.found, numbers.size());
+    thread.Finished(1, touched.bytes);
+    thread.Pace(numbers.size(), touched.bytes);
+  }
+  return absl::OkStatus();
+}
+
 uint64_t MergedNumber(BenchThread& thread) {
   const uint64_t keys = thread.options().merge_keys;
   const uint64_t number = thread.RandomNumber();
@@ -200,6 +239,7 @@ constexpr Workload kWorkloads[] = {
     {.name = "seekrandomwhilewriting", .run = WhileWriting<SeekRandom>, .limit = Reads, .extra_thread = true},
     {.name = "readrandomwriterandom", .run = ReadRandomWriteRandom, .limit = Reads},
     {.name = "updaterandom", .run = UpdateRandom, .limit = Writes},
+    {.name = "randomtransaction", .run = RandomTransaction, .limit = Writes},
     {.name = "mergerandom", .run = MergeRandom, .limit = Writes},
     {.name = "readrandommergerandom", .run = ReadRandomMergeRandom, .limit = Reads},
     {.name = "mixgraph", .run = MixGraph, .limit = Reads},
