@@ -259,7 +259,9 @@ TEST_F(LockTableTest, NothingIsLeftOfOwnersThatLockAtRandom) {
   }
 }
 
-TEST_F(LockTableTest, NothingIsLeftOfThreadsThatLockAtRandom) {
+// Without the fixture, whose simulated world would schedule this thread's waits.
+TEST(LockTableThreadsTest, NothingIsLeftOfThreadsThatLockAtRandom) {
+  MemoryBudget budget(size_t{1} << 20);
   LockTable table(&budget, Clock::System());
   std::atomic<uint64_t> next_id{1};
   {
