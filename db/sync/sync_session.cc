@@ -249,7 +249,13 @@ absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptio
   return BeginSync(&db, &other, seeded, SyncTuning());
 }
 
-void RefuseSync(const absl::Status& why, SyncChannel& other) { SyncStream(&other).SendError(why); }
+void RefuseSync(const absl::Status& why, SyncChannel& other) {
+  SyncStream stream(&other);
+  // The other side speaks first: one that cannot write any more would not read why.
+  std::string greeting;
+  stream.Receive(&greeting).status().IgnoreError();
+  stream.SendError(why);
+}
 
 absl::Status ServeSync(DB& db, SyncChannel& other) { return ServeSync(&db, &other, SyncTuning()); }
 

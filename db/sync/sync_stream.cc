@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLengthEnd = 5;
 constexpr size_t kHeaderBytes = kLengthEnd + 4;
-constexpr size_t kTrailerBytes = 4;
+constexpr size_t kChecksumBytes = 4;
 // A hostile length costs no more memory than what comes.
 constexpr size_t kStepBytes = size_t{1} << 20;
 
@@ -72,7 +72,7 @@ absl::Status SyncStream::Send(SyncMessage type, std::string_view payload) {
   RETURN_IF_ERROR(stream_->Write(header));
   RETURN_IF_ERROR(stream_->Write(payload));
   RETURN_IF_ERROR(stream_->Write(trailer));
-  sent_bytes_ += kHeaderBytes + payload.size() + kTrailerBytes;
+  sent_bytes_ += kHeaderBytes + payload.size() + kChecksumBytes;
   return absl::OkStatus();
 }
 
@@ -102,9 +102,9 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
         type, size));
   }
   RETURN_IF_ERROR(ReadPayload(size, payload));
-  char trailer[kTrailerBytes];
+  char trailer[kChecksumBytes];
   RETURN_IF_ERROR(stream_->Read(trailer, sizeof trailer));
-  received_bytes_ += kHeaderBytes + size + kTrailerBytes;
+  received_bytes_ += kHeaderBytes + size + kChecksumBytes;
   if (DecodeFixed32(trailer) != ChecksumOf(header, *payload)) {
     return absl::DataLossError(absl::StrFormat("the checksum of a message of type %u is wrong", type));
   }
