@@ -3,7 +3,7 @@
 //
 // Keys are 16 bytes. A query is of an absent key, and the next does not wait for its answer. Where SEPAL_LARGE_FILTERS
 // is set in the environment, filters of 100,000,000 keys are measured too, and rates from so many queries that chance
-// moves them by about one percent: that takes up to 300 MB and a quarter of an hour.
+// moves them by about one percent: that takes up to 300 MB, and long.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

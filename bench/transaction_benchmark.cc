@@ -194,35 +194,36 @@ enum class Kind : uint8_t {
   kLmdb
 };
 
-Store* NewStore(Kind kind) {
+std::unique_ptr<Store> NewStore(Kind kind) {
   switch (kind) {
     case Kind::kSepalOptimistic:
-      return new SepalStore({});
+      return std::make_unique<SepalStore>(TransactionOptions{});
     case Kind::kSepalSerializable:
-      return new SepalStore({.isolation = Isolation::kSerializable});
+      return std::make_unique<SepalStore>(TransactionOptions{.isolation = Isolation::kSerializable});
     case Kind::kSepalPessimistic:
-      return new SepalStore({.locking = Locking::kPessimistic});
+      return std::make_unique<SepalStore>(TransactionOptions{.locking = Locking::kPessimistic});
 #ifdef SEPAL_WITH_ROCKSDB
     case Kind::kRocksOptimistic:
-      return new RocksStore(false);
+      return std::make_unique<RocksStore>(false);
     case Kind::kRocksPessimistic:
-      return new RocksStore(true);
+      return std::make_unique<RocksStore>(true);
 #endif
 #ifdef SEPAL_WITH_LMDB
     case Kind::kLmdb:
-      return new LmdbStore();
+      return std::make_unique<LmdbStore>();
 #endif
     default:
       return nullptr;
   }
 }
 
-// One of each kind, for the whole run, never closed: threads keep transactions of it.
+// One of each kind, for the whole run. The transactions that threads keep go before it: those of the main thread go
+// before all that is static.
 Store* StoreOf(Kind kind) {
-  static std::array<Store*, 6> stores = {};
-  Store*& store = stores[static_cast<size_t>(kind)];
+  static std::array<std::unique_ptr<Store>, 6> stores;
+  std::unique_ptr<Store>& store = stores[static_cast<size_t>(kind)];
   if (store == nullptr) store = NewStore(kind);
-  return store;
+  return store.get();
 }
 
 void BM_Transaction(benchmark::State& state, Kind kind, bool zipf) {

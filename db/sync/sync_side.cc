@@ -251,8 +251,7 @@ absl::Status SyncSide::AddConflict(std::string_view key) {
   }
   return absl::ResourceExhaustedError(
       absl::StrFormat("more than %u keys, or keys of more than %s, up to the column family \"%s\" have two values: "
-                      "choose a policy with "
-                      "--on-conflict",
+                      "choose a policy with --on-conflict",
                       tuning_.most_conflicts, HumanBytes(tuning_.most_conflict_bytes), Printable(family_->name())));
 }
 

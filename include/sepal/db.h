@@ -220,9 +220,9 @@ class SEPAL_EXPORT DB {
   // Begins a transaction (sepal/transaction.h). FailedPrecondition if the database is read-only; InvalidArgument if an
   // option is out of its range.
   virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options = {}) = 0;
-  // Begins a transaction, calls `body` with it, and commits it. If `body` or the commit returns Aborted, everything is
-  // done again, after a pause that grows, until it succeeds or `kMostTransactionAttempts` have failed: Aborted then.
-  // Any other error of `body` rolls back, and is returned.
+  // Begins a transaction, calls `body` with it, which leaves it open, and commits it. If `body` or the commit returns
+  // Aborted, everything is done again, after a pause that grows, until it succeeds or `kMostTransactionAttempts` have
+  // failed: Aborted then. Any other error of `body` rolls back, and is returned.
   absl::Status RunTransaction(const TransactionOptions& options, const std::function<absl::Status(Transaction&)>& body,
                               const WriteOptions& write_options = {});
 

@@ -79,11 +79,12 @@ struct SyncReport {
 //   Unavailable         the other side is gone
 // Costs two or three scans a round on each side. Memory: the filter of what differs, at most 64 MiB and up to three
 // times while it is sent; a key and 40 bytes for each thousand entries; the keys in conflict; the largest value, three
-// times, and at most some 50 MB for entries that come.
+// times; the entries of a message, 1 MiB at most.
 SEPAL_EXPORT absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options = {});
 // The side that answers, until the other one is done.
 SEPAL_EXPORT absl::Status ServeSync(DB& db, SyncChannel& other);
-// In place of ServeSync, where there is no database to serve: the other side gets `why` as its error.
+// In place of ServeSync, where there is no database to serve: the other side gets `why` as its error. Waits for its
+// greeting, as ServeSync does.
 SEPAL_EXPORT void RefuseSync(const absl::Status& why, SyncChannel& other);
 
 }  // namespace sepal

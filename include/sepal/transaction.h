@@ -13,7 +13,8 @@
 // Commit, which writes all of them as one batch. docs/guide/transactions.md has the anomalies that each isolation level
 // prevents.
 //
-// Its reads are as of a snapshot that is taken by the first Get, MultiGet, iterator or, with optimistic locking, write.
+// Its reads are as of a snapshot that is taken by the first Get, MultiGet or iterator, and with optimistic locking by
+// the first call of any other kind too.
 //
 // Optimistic transactions take no locks: Commit checks that no key that matters was written by others since the
 // snapshot. The check is exact: it never fails for want of history. Pessimistic ones lock each key before they write
@@ -59,7 +60,7 @@ enum class Isolation : uint8_t {
   kSnapshot,
   // Moreover, nothing that was read has changed by the commit: no key, found or absent, and no range that an iterator
   // went over, phantoms included. The transactions then are as if they had run one after another. One that writes
-  // nothing always commits.
+  // nothing, and has read nothing with GetForUpdate or GetForShare, always commits.
   kSerializable,
 };
 
@@ -76,7 +77,8 @@ struct TransactionOptions {
 // then return FailedPrecondition.
 //
 // Memory: its writes about 150 bytes each beside key and value, and its locks about 150 bytes each beside the key. Both
-// count against `memory_limit`. A commit is a batch, with the bounds that batches have (sepal/db.h).
+// count against `memory_limit`, of which all transactions together may have half. A commit is a batch, with the bounds
+// that batches have (sepal/db.h).
 class SEPAL_EXPORT Transaction {
  public:
   Transaction() = default;

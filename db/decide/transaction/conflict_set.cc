@@ -52,6 +52,17 @@ std::optional<std::string_view> TouchedByRange(const ConflictSet::Part& part, st
 
 }  // namespace
 
+ConflictRange RangeOf(const BatchEntry& range_delete) {
+  ConflictRange range{.begin = std::string(range_delete.key), .end = {}, .end_inclusive = false};
+  const std::optional<std::string_view> end = DecodeRangeEnd(range_delete.value).value_or(RangeEnd{}).key;
+  if (end.has_value()) range.end = std::string(*end);
+  return range;
+}
+
+bool Contains(const KeyOrder& order, const ConflictRange& outer, const ConflictRange& inner) {
+  return !BeginsLater(order, outer, inner) && !EndsLater(order, inner, outer);
+}
+
 bool IsBefore(const KeyOrder& order, std::string_view key, const ConflictRange& range) {
   return range.begin.has_value() && order.Less(key, *range.begin);
 }

@@ -55,8 +55,12 @@ class ConflictSet {
   size_t bytes_ = 0;
 };
 
+// What a delete of a range deletes.
+ConflictRange RangeOf(const BatchEntry& range_delete);
 // Whether `key` is before the range's begin, or behind its end.
 bool IsBefore(const KeyOrder& order, std::string_view key, const ConflictRange& range);
 bool IsBehind(const KeyOrder& order, std::string_view key, const ConflictRange& range);
+// Whether all keys of `inner` are in `outer`.
+bool Contains(const KeyOrder& order, const ConflictRange& outer, const ConflictRange& inner);
 
 }  // namespace sepal

@@ -118,21 +118,18 @@ absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily& family) cons
 
 // --- writes ---
 
-absl::Status Engine::CheckBatchOptions(const WriteOptions& options) {
+absl::Status Engine::RefuseBatchOptions(const WriteOptions& options) {
   if (options.disable_wal && options.sync) {
     return absl::InvalidArgumentError(
         "disable_wal cannot be combined with sync; call Flush to make unlogged writes durable");
   }
-  if (options.ttl.has_value() || options.expires_at.has_value()) [[unlikely]] {
-    return absl::InvalidArgumentError(
-        "ttl and expires_at are for DB::Put alone: in a batch, give the time to WriteBatch::Put; nothing was written");
-  }
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "ttl and expires_at are for DB::Put alone: in a batch, give the time to WriteBatch::Put; nothing was written");
 }
 
 absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
-  if ((options.disable_wal && options.sync) || options.ttl.has_value() || options.expires_at.has_value()) [[unlikely]]
-    return CheckBatchOptions(options);
+  if (!FitsBatch(options)) [[unlikely]]
+    return RefuseBatchOptions(options);
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
   WriteGate::Pass pass(gate_.get());

@@ -151,7 +151,11 @@ class Engine final : public DB, private TransactionHost {
   }
   absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
-  static absl::Status CheckBatchOptions(const WriteOptions& options);
+  static bool FitsBatch(const WriteOptions& options) {
+    return !(options.disable_wal && options.sync) && !options.ttl.has_value() && !options.expires_at.has_value();
+  }
+  // Why options do not.
+  static absl::Status RefuseBatchOptions(const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
   // For transactions, and writes with conditions or beside locks (engine_transaction.cc).
   DB& database() override { return *this; }

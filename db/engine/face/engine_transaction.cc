@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/transaction/transaction_impl.h"
-#include "db/format/range_end.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 
@@ -43,11 +42,11 @@ class ConditionCheck final : public LookingCheck {
     }
     return true;
   }
-  Verdict Decide(const RecentCommits& recent) override {
+  CommitOutcome Decide(const RecentCommits& recent) override {
     const bool untouched = recent.HasAllAfter(since_) && recent.ForEachAfter(since_, [this](const BatchEntry& entry) {
       return !keys_.Touched(entry).has_value();
     });
-    return untouched ? Verdict::kWrite : Verdict::kLookAgain;
+    return untouched ? CommitOutcome::kWritten : CommitOutcome::kLookAgain;
   }
   absl::Status Refusal() const override { return absl::OkStatus(); }
 
@@ -58,6 +57,7 @@ class ConditionCheck final : public LookingCheck {
   SequenceNumber since_;
 };
 
+// DB's own calls know no clock; a wait is one that simulations schedule.
 void Pause(uint64_t micros) {
   Mutex mutex;
   CondVar never;
@@ -94,10 +94,7 @@ absl::Status Engine::LockAll(std::string_view batch, uint64_t deadline_micros, L
     const uint64_t now = core_->world.clock->MonotonicMicros();
     const std::chrono::milliseconds left(now < deadline_micros ? (deadline_micros - now) / 1000 : 0);
     if (IsRangeDelete(entry.kind)) {
-      const std::optional<std::string_view> end = DecodeRangeEnd(entry.value).value_or(RangeEnd{}).key;
-      ConflictRange range{.begin = std::string(entry.key), .end = {}, .end_inclusive = false};
-      if (end.has_value()) range.end = std::string(*end);
-      RETURN_IF_ERROR(transactions_->locks.LockRange(owner, family.id, family.order, std::move(range), left));
+      RETURN_IF_ERROR(transactions_->locks.LockRange(owner, family.id, family.order, RangeOf(entry), left));
     } else {
       RETURN_IF_ERROR(
           transactions_->locks.LockKey(owner, family.id, family.order, entry.key, LockMode::kExclusive, left));
@@ -129,7 +126,7 @@ absl::StatusOr<std::optional<CommitOutcome>> Engine::TryCommit(std::string_view 
 
 absl::StatusOr<bool> Engine::CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                            bool locked) {
-  RETURN_IF_ERROR(CheckBatchOptions(options));
+  if (!FitsBatch(options)) return RefuseBatchOptions(options);
   std::string stamped;
   if (core_->expiry.any_ttl()) [[unlikely]] {
     ASSIGN_OR_RETURN(stamped, StampExpiry(batch));
@@ -165,9 +162,14 @@ absl::StatusOr<bool> Engine::CommitBesideLocks(std::string_view batch, const Wri
     if (locked.ok()) return CommitChecked(batch, options, check, /*locked=*/true);
     if (options.no_slowdown && absl::IsDeadlineExceeded(locked)) return absl::UnavailableError(locked.message());
     if (!absl::IsAborted(locked)) return locked;
-    if (clock->MonotonicMicros() >= deadline) return absl::DeadlineExceededError(locked.message());
+    if (clock->MonotonicMicros() >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrFormat("the keys of the batch were locked by transactions for %d ms, the last time with a deadlock; "
+                          "nothing was written",
+                          kPlainLockMicros / 1000));
+    }
     transactions_->locks.ReleaseAll(&owner);
-    Pause(pause_micros);
+    clock->SleepMicros(pause_micros);
   }
 }
 

@@ -21,8 +21,9 @@ namespace sepal {
 // As of now. `hash_seed`: the database's. Cost: a lookup in the memtables and the tables that have later updates.
 absl::StatusOr<bool> IsUpdatedAfter(Core* core, const Family& family, uint64_t hash_seed, std::string_view key,
                                     SequenceNumber after);
-// A key of the range, or of a deleted range that reaches into it. Cost: a scan of the range in those memtables and
-// tables.
+// A key of the range, or of a deleted range that reaches into it. Where the order is not bytewise and the range has no
+// begin, any later delete of a range counts, wherever it lies: nobody knows the first key. Cost: a scan of the range in
+// those memtables and tables.
 absl::StatusOr<std::optional<std::string>> FindUpdatedAfter(Core* core, const Family& family,
                                                             const ConflictRange& range, SequenceNumber after);
 

@@ -36,14 +36,14 @@ absl::StatusOr<bool> ConflictCheck::Look(SequenceNumber since) {
   return true;
 }
 
-CommitCheck::Verdict ConflictCheck::Decide(const RecentCommits& recent) {
-  if (!recent.HasAllAfter(after_)) return Verdict::kLookAgain;
+CommitOutcome ConflictCheck::Decide(const RecentCommits& recent) {
+  if (!recent.HasAllAfter(after_)) return CommitOutcome::kLookAgain;
   const bool untouched = recent.ForEachAfter(after_, [this](const BatchEntry& entry) {
     const std::optional<std::string_view> key = set_->Touched(entry);
     if (key.has_value()) refusal_ = WriteConflict(*key);
     return !key.has_value();
   });
-  return untouched ? Verdict::kWrite : Verdict::kRefuse;
+  return untouched ? CommitOutcome::kWritten : CommitOutcome::kRefused;
 }
 
 }  // namespace sepal

@@ -21,7 +21,7 @@ class LookingCheck : public CommitCheck {
   // Looks at the database, which has all that was committed up to `since`, and more perhaps. False: there is nothing to
   // write. Called again after kLookAgain.
   virtual absl::StatusOr<bool> Look(SequenceNumber since) = 0;
-  // After kRefuse.
+  // After kRefused.
   virtual absl::Status Refusal() const = 0;
 };
 
@@ -37,7 +37,7 @@ class ConflictCheck final : public LookingCheck {
       : set_(set), after_(snapshot), core_(core), hash_seed_(hash_seed), find_family_(std::move(find_family)) {}
 
   absl::StatusOr<bool> Look(SequenceNumber since) override;
-  Verdict Decide(const RecentCommits& recent) override;
+  CommitOutcome Decide(const RecentCommits& recent) override;
   absl::Status Refusal() const override { return refusal_; }
 
  private:

@@ -25,14 +25,6 @@ bool Overlap(const KeyOrder& order, const ConflictRange& a, const ConflictRange&
   return !is_behind(a, b) && !is_behind(b, a);
 }
 
-bool Contains(const KeyOrder& order, const ConflictRange& outer, const ConflictRange& inner) {
-  if (outer.begin.has_value() && (!inner.begin.has_value() || order.Less(*inner.begin, *outer.begin))) return false;
-  if (!outer.end.has_value()) return true;
-  if (!inner.end.has_value()) return false;
-  const int compared = order.Compare(*inner.end, *outer.end);
-  return compared < 0 || (compared == 0 && (outer.end_inclusive || !inner.end_inclusive));
-}
-
 bool IsIn(const KeyOrder& order, std::string_view key, const ConflictRange& range) {
   return !IsBefore(order, key, range) && !IsBehind(order, key, range);
 }

@@ -2,8 +2,8 @@
 //
 // One mutex guards the table. A request that conflicts with a lock, or with an earlier request that still waits, waits
 // in line; an owner that holds a part of what it asks for (a shared lock that it wants exclusively) goes before all
-// others. When a wait begins, a search for a
-// cycle of waits (db/decide/transaction/deadlock.h) finds every deadlock at once, and its youngest member is refused.
+// others. When a wait begins, a search for a cycle of waits (db/decide/transaction/deadlock.h) finds every deadlock at
+// once, and its youngest member is refused.
 //
 // Laws:
 //   - a request is granted when no lock of another owner, and no request of another before it in line, conflicts with
@@ -44,7 +44,8 @@ class LockTable {
   struct Request;
 
  public:
-  // Somebody who holds locks. Belongs to one thread at a time, and must not go before ReleaseAll.
+  // A transaction that holds locks, or a write without one. Belongs to one thread at a time, and must not go before
+  // ReleaseAll.
   class Owner {
    public:
     // Later owners have higher numbers.

@@ -40,13 +40,6 @@ absl::Status CheckEntry(const Family& family, const BatchEntry& entry) {
   return IsRangeDelete(entry.kind) ? CheckRange(family, entry) : absl::OkStatus();
 }
 
-ConflictRange RangeOf(const BatchEntry& entry) {
-  const std::optional<std::string_view> end = DecodeRangeEnd(entry.value).value_or(RangeEnd{}).key;
-  ConflictRange range{.begin = std::string(entry.key), .end = {}, .end_inclusive = false};
-  if (end.has_value()) range.end = std::string(*end);
-  return range;
-}
-
 }  // namespace
 
 absl::Status TransactionImpl::CheckOptions(const TransactionOptions& options) {

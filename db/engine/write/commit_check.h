@@ -7,24 +7,20 @@
 
 namespace sepal {
 
-class CommitCheck {
- public:
-  enum class Verdict : uint8_t {
-    kWrite,
-    kLookAgain,  // nothing is written: what the check knows is too old
-    kRefuse,     // nothing is written
-  };
-  virtual ~CommitCheck() = default;
-  // Right before the batch is written, with the commit lock held: it must neither wait nor read files.
-  virtual Verdict Decide(const RecentCommits& recent) = 0;
-};
-
 // How a commit went that met no error.
 enum class CommitOutcome : uint8_t {
   kWritten,
-  kLookAgain,  // the check's verdicts; nothing was written
-  kRefused,
-  kMustLock,  // nothing was written: transactions hold locks, and the terms say nothing of them
+  kLookAgain,  // nothing was written: what the check knows is too old
+  kRefused,    // nothing was written: the check is against it
+  kMustLock,   // nothing was written: transactions hold locks, and the terms say nothing of them
+};
+
+class CommitCheck {
+ public:
+  virtual ~CommitCheck() = default;
+  // Right before the batch is written, with the commit lock held: it must neither wait nor read files. kWritten: it is
+  // to be written.
+  virtual CommitOutcome Decide(const RecentCommits& recent) = 0;
 };
 
 // On what terms a batch is written.

@@ -158,16 +158,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
 
 CommitOutcome CommitPipeline::Allows(const CommitTerms& terms, bool locks) const {
   if (locks && !terms.locked) return CommitOutcome::kMustLock;
-  if (terms.check == nullptr) return CommitOutcome::kWritten;
-  switch (terms.check->Decide(recent_)) {
-    case CommitCheck::Verdict::kWrite:
-      break;
-    case CommitCheck::Verdict::kLookAgain:
-      return CommitOutcome::kLookAgain;
-    case CommitCheck::Verdict::kRefuse:
-      return CommitOutcome::kRefused;
-  }
-  return CommitOutcome::kWritten;
+  return terms.check != nullptr ? terms.check->Decide(recent_) : CommitOutcome::kWritten;
 }
 
 absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass,
