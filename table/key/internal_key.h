@@ -45,6 +45,11 @@ inline constexpr size_t LeastValueBytes(ValueKind kind) { return kind == ValueKi
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
 
+// Whether what a reader of this update sees depends on the updates of the key before it.
+inline constexpr bool IsOperand(ValueKind kind) {
+  return kind == ValueKind::kMerge || kind == ValueKind::kFoldedMerge;
+}
+
 using Trailer = uint64_t;
 
 inline constexpr Trailer PackTrailer(SequenceNumber sequence, ValueKind kind) {

@@ -335,7 +335,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   iterator.calls = &core_->calls;
   iterator.family_name = owner->family->name;
   std::unique_ptr<InternalIterator> entries =
-      NewViewIterator(core_.get(), *owner->family, **owner->view,
+      NewViewIterator(core_.get(), *owner->family, **owner->view, visible,
                       owner->cover.has_value() && !owner->cover->empty() ? &*owner->cover : nullptr,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);

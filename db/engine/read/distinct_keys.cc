@@ -35,7 +35,7 @@ double DistinctKeys::Estimate() const {
 }
 
 void DistinctKeys::AddMemTable(const MemTable& memtable) {
-  const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
+  const std::unique_ptr<InternalIterator> entries = memtable.NewIterator(kMaxSequenceNumber);
   range_.has_value() ? entries->Seek({range_->begin, kFirstTrailer}) : entries->SeekToFirst();
   for (; entries->Valid(); entries->Next()) {
     const std::string_view key = entries->key().user_key;

@@ -58,8 +58,6 @@ class MergedLookup {
   }
 
  private:
-  static constexpr int kFewOperands = 4;
-
   // Whether the chain ends there.
   bool Take(Trailer trailer, std::string_view payload) {
     if (TrailerSequence(trailer) < covered_by_) return true;  // it is absent, and so is what is older
@@ -70,26 +68,10 @@ class MergedLookup {
 
   bool TakeFrom(const MemTable& memtable) {
     if (memtable.empty()) return false;
-    for (int taken = 0; taken < kFewOperands; ++taken) {
-      const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
-      if (!found.has_value()) return false;
+    std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
+    while (found.has_value()) {
       if (Take(found->trailer, found->value)) return true;
-    }
-    return TakeMany(memtable);
-  }
-
-  // The versions of a key stand side by side in a memtable's order; in its hash index each search would begin anew.
-  bool TakeMany(const MemTable& memtable) {
-    const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
-    entries->Seek({key_.user_key, SeekTrailer(key_.visible)});
-    while (entries->Valid() && family_.order.Equal(entries->key().user_key, key_.user_key)) {
-      const SequenceNumber taken = entries->key().sequence();
-      if (Take(entries->key().trailer, entries->value())) return true;
-      if (key_.visible.next() == taken) {
-        entries->Next();
-      } else {
-        entries->Seek({key_.user_key, SeekTrailer(key_.visible)});
-      }
+      found = MemTable::LookupOlder(*found, key_.visible);
     }
     return false;
   }

@@ -78,7 +78,7 @@ absl::StatusOr<std::optional<std::string>> FindUpdatedAfter(Core* core, const Fa
   if (range.begin.has_value()) bounds.begin = *range.begin;
   if (range.end.has_value()) bounds.end = *range.end;
   const std::unique_ptr<InternalIterator> entries =
-      NewViewIterator(core, family, **view, nullptr, bounds, /*fill_cache=*/false, after);
+      NewViewIterator(core, family, **view, kMaxSequenceNumber, nullptr, bounds, /*fill_cache=*/false, after);
   if (range.begin.has_value()) {
     entries->Seek({*range.begin, kFirstTrailer});
   } else {

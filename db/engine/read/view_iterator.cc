@@ -68,12 +68,12 @@ class RunTables final : public ConcatenationSources {
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache,
-                                                  SequenceNumber after) {
+                                                  SequenceNumber visible, const RangeCover* cover,
+                                                  const KeyRange& bounds, bool fill_cache, SequenceNumber after) {
   std::vector<std::unique_ptr<InternalIterator>> sources;
   const auto add_memtable = [&](const MemTable& memtable) {
     if (memtable.empty() || (after > SequenceNumber() && memtable.LastSequence() <= after)) return;
-    std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
+    std::unique_ptr<InternalIterator> entries = memtable.NewIterator(visible);
     const bool may_be_covered = cover != nullptr && memtable.FirstSequence() < cover->newest();
     sources.push_back(may_be_covered ? WithoutCovered(cover, family.order, memtable.LastSequence(), std::move(entries))
                                      : std::move(entries));

@@ -1,4 +1,4 @@
-// All entries of one view in order, every version of every key: memtables and runs merged.
+// The entries of one view in order: memtables and runs merged.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,14 @@
 
 namespace sepal {
 
-// Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
-// than any sequence number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
+// Shows of every key the newest entry at or below `visible` and what that stands on, and others or not. Core and view must
+// outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer than any sequence
+// number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
 // what lies outside, the iterator shows some, or nothing. What `cover` covers, which must outlive it too, is not shown;
 // null: nothing is covered. Memtables and runs without an entry above `after` are left out.
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache,
+                                                  SequenceNumber visible, const RangeCover* cover,
+                                                  const KeyRange& bounds, bool fill_cache,
                                                   SequenceNumber after = SequenceNumber());
 
 }  // namespace sepal

@@ -38,7 +38,8 @@ void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequenc
   const SequenceNumber covered_by = ranges != nullptr ? ranges->Covering(entry.key, sequence) : SequenceNumber();
   const FoldedWrite write = FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key,
                                              entry.value, hash, covered_by);
-  memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);
+  memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint,
+                write.oldest);
 }
 
 absl::Status NoSequenceNumbersLeft(SequenceNumber last) {

@@ -16,12 +16,6 @@ constexpr size_t kSmallBytes = 256;
 // An operand that stands for others.
 constexpr size_t kMostBytes = size_t{8} << 10;
 
-std::optional<MemTable::Found> NewestBelow(const MemTable& memtable, SequenceNumber sequence, std::string_view key,
-                                           uint64_t hash) {
-  if (sequence == SequenceNumber(0)) return std::nullopt;
-  return memtable.Lookup(key, hash, SequenceNumber(sequence.value() - 1));
-}
-
 FoldedWrite FoldIntoValue(const MergeOperator& merge, std::string_view key, std::optional<std::string_view> base,
                           std::string_view operand) {
   if (base.value_or("").size() > kSmallBytes || operand.size() > kSmallBytes) return {};
@@ -35,9 +29,8 @@ bool Carries(uint64_t older_bytes, uint64_t newer_bytes) {
   return older_bytes <= 2 * newer_bytes && older_bytes + newer_bytes <= kMostBytes;
 }
 
-FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merge, SequenceNumber sequence,
-                             std::string_view key, std::string_view operand, uint64_t hash,
-                             const MemTable::Found& newest, SequenceNumber covered_by) {
+FoldedWrite FoldIntoOperands(const MergeOperator& merge, SequenceNumber sequence, std::string_view key,
+                             std::string_view operand, const MemTable::Found& newest, SequenceNumber covered_by) {
   Operand older = OperandOf(newest.trailer, newest.value);
   Operand folded{.oldest = sequence, .own = operand, .all = operand, .next_older_bytes = older.all.size()};
   std::string all;
@@ -48,12 +41,13 @@ FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merg
     all = std::move(combined);
     folded = {.oldest = older.oldest, .own = operand, .all = all, .next_older_bytes = older.next_older_bytes};
     if (folded.next_older_bytes == 0) break;
-    const std::optional<MemTable::Found> next = NewestBelow(memtable, folded.oldest, key, hash);
+    const std::optional<MemTable::Found> next =
+        MemTable::LookupOlder(newest, SequenceNumber(folded.oldest.value() - 1));
     if (!next.has_value() || MeaningOf(next->trailer) != Meaning::kOperand) break;
     if (TrailerSequence(next->trailer) < covered_by) break;
     older = OperandOf(next->trailer, next->value);
   }
-  return {.kind = ValueKind::kFoldedMerge, .made = FoldedPayload(sequence, folded)};
+  return {.kind = ValueKind::kFoldedMerge, .made = FoldedPayload(sequence, folded), .oldest = folded.oldest};
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merg
 FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merge, SequenceNumber sequence,
                              std::string_view key, std::string_view operand, uint64_t hash, SequenceNumber covered_by) {
   if (merge == nullptr || operand.size() > kMostBytes) return {};
-  const std::optional<MemTable::Found> newest = NewestBelow(memtable, sequence, key, hash);
+  const std::optional<MemTable::Found> newest = memtable.Lookup(key, hash, sequence);
   const bool all_covered = !newest.has_value() || TrailerSequence(newest->trailer) < covered_by;
   if (all_covered && covered_by > SequenceNumber(0)) return FoldIntoValue(*merge, key, std::nullopt, operand);
   if (!newest.has_value()) return {};
@@ -73,7 +67,7 @@ FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merg
     case Meaning::kAbsent:
       return FoldIntoValue(*merge, key, std::nullopt, operand);
     case Meaning::kOperand:
-      return FoldIntoOperands(memtable, *merge, sequence, key, operand, hash, *newest, covered_by);
+      return FoldIntoOperands(*merge, sequence, key, operand, *newest, covered_by);
   }
   return {};
 }

@@ -23,6 +23,7 @@ namespace sepal {
 struct FoldedWrite {
   ValueKind kind = ValueKind::kMerge;
   std::optional<std::string> made = {};  // none: the operand itself
+  SequenceNumber oldest = {};            // of a folded merge: the oldest update that it stands for
 };
 
 // For the memtable's writer; the memtable's entries are older than `sequence`. `merge` may be null. `covered_by`: the

@@ -34,6 +34,12 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
+std::optional<MemTable::Found> AsOf(const MemTableEntry* newest, SequenceNumber visible) {
+  const MemTableEntry* const entry = newest != nullptr ? newest->AsOf(visible) : nullptr;
+  if (entry == nullptr) return std::nullopt;
+  return MemTable::Found{entry->trailer(), entry->value(), entry};
+}
+
 }  // namespace
 
 struct MemTable::Impl {
@@ -52,17 +58,20 @@ struct MemTable::Impl {
   // Creates an entry that is not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
     SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
-    char* const memory = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
+    const size_t bytes = MemTableEntry::Bytes(TrailerKind(trailer), user_key, value);
+    char* const memory = arena.AllocateAligned(bytes, MemTableEntry::kAlignment);
     return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
   }
   void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
+  // Of a folded merge of the key that stands for all updates from `oldest` on.
+  MemTableEntry::Shortcut ShortcutTo(std::string_view user_key, SequenceNumber oldest) const;
   void SortIntoTree(uint64_t count, const MemTableEntry* newest);
 
   const KeyOrder order;
   const uint64_t hash_seed;
   MemoryBudget* const budget;
   std::optional<MemTableIndex> index;  // if it is wanted and the order is hashable
-  MemTableEntry* collected = nullptr;  // the newest one; each links to the one before it as `older`
+  MemTableEntry* collected = nullptr;  // the newest one; each links to the one before it as `previous`
   uint64_t collected_entries = 0;
 
   // Changes with every update, so it is kept apart from what lookups read.
@@ -87,6 +96,12 @@ void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t byt
   entries.Add(1);
 }
 
+MemTableEntry::Shortcut MemTable::Impl::ShortcutTo(std::string_view user_key, SequenceNumber oldest) const {
+  const MemTableEntry* const newest = tree.Find(user_key);
+  const bool any_before = newest != nullptr && oldest > SequenceNumber(0);
+  return {oldest, any_before ? newest->AsOf(SequenceNumber(oldest.value() - 1)) : nullptr};
+}
+
 // Sorts mostly by the 8 bytes after the prefix that all keys share. Entries that ascend are appended to the tree.
 void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   struct Item {
@@ -98,7 +113,7 @@ void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   std::vector<Item> items;
   items.reserve(count);
   size_t shared = order.bytewise() ? newest->user_key().size() : 0;
-  for (const MemTableEntry* entry = newest; entry != nullptr; entry = entry->older()) {
+  for (const MemTableEntry* entry = newest; entry != nullptr; entry = entry->previous()) {
     items.push_back({0, entry});
     shared = std::min(shared, CommonPrefixSize(entry->user_key(), newest->user_key()));
   }
@@ -110,9 +125,15 @@ void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   std::sort(items.begin(), items.end(), [this](const Item& a, const Item& b) {
     return a.prefix != b.prefix ? a.prefix < b.prefix : order.Less(a.entry->key(), b.entry->key());
   });
-  for (size_t i = 0; i < items.size(); ++i) {
+  for (size_t i = 0; i < items.size();) {
     if (i + kAhead < items.size()) items[i + kAhead].entry->Prefetch();
-    tree.Insert(items[i].entry);
+    const MemTableEntry* entry = items[i].entry;
+    const MemTableEntry* const before = tree.Insert(entry);
+    for (++i; i < items.size() && order.Equal(items[i].entry->user_key(), entry->user_key()); ++i) {
+      entry->set_previous(items[i].entry);
+      entry = items[i].entry;
+    }
+    entry->set_previous(before);
   }
   if (budget != nullptr) budget->Release(MemoryPart::kMemtables, bytes);
 }
@@ -127,15 +148,19 @@ size_t MemTable::IndexBytes(size_t expected_bytes) {
 MemTable::~MemTable() = default;
 
 void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value,
-                   uint64_t hash, const InsertHint& hint) {
+                   uint64_t hash, const InsertHint& hint, SequenceNumber oldest) {
   Impl& m = *impl_;
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
   const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
   if (m.index.has_value()) m.index->Prefetch(short_hash);
 
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
-  m.tree.Insert(entry, hint);
-  if (m.index.has_value()) m.index->Insert(entry);  // its bucket has been prefetched by now
+  if (kind == ValueKind::kFoldedMerge) [[unlikely]]
+    entry->SetShortcut(m.ShortcutTo(user_key, oldest));
+  const MemTableEntry* const before = m.tree.Insert(entry, hint);
+  if (m.index.has_value()) {  // its bucket has been prefetched by now
+    before == nullptr ? m.index->Insert(entry) : m.index->Replace(before, entry);
+  }
   m.Count(sequence, kind, entry->data_bytes());
 }
 
@@ -149,7 +174,7 @@ void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view
   SEPAL_CHECK(!m.index.has_value());
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, 0);
-  entry->set_older(std::exchange(m.collected, entry));
+  entry->set_previous(std::exchange(m.collected, entry));
   ++m.collected_entries;
   m.Count(sequence, kind, entry->data_bytes());
 }
@@ -179,13 +204,15 @@ std::optional<MemTable::Found> MemTable::Lookup(std::string_view user_key, uint6
   const Impl& m = *impl_;
   const MemTableEntry* entry;
   if (m.index.has_value()) [[likely]] {
-    entry = m.index->Find(user_key, MemTableIndex::ShortHash(hash), visible);
+    entry = m.index->Find(user_key, MemTableIndex::ShortHash(hash));
   } else {
-    entry = m.tree.FirstAtOrAfter({user_key, SeekTrailer(visible)});
-    if (entry != nullptr && !m.order.Equal(entry->user_key(), user_key)) entry = nullptr;
+    entry = m.tree.Find(user_key);
   }
-  if (entry == nullptr) return std::nullopt;
-  return Found{entry->trailer(), entry->value()};
+  return AsOf(entry, visible);
+}
+
+std::optional<MemTable::Found> MemTable::LookupOlder(const Found& newer, SequenceNumber visible) {
+  return AsOf(newer.entry, visible);
 }
 
 void MemTable::PrefetchLookup(uint64_t hash) const {
@@ -193,6 +220,9 @@ void MemTable::PrefetchLookup(uint64_t hash) const {
 }
 
 std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
+std::unique_ptr<InternalIterator> MemTable::NewIterator(SequenceNumber visible) const {
+  return impl_->tree.NewIterator(visible);
+}
 
 size_t MemTable::MemoryBytes() const {
   return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
@@ -222,14 +252,14 @@ uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end
   constexpr int kCountedEntries = 128;
   const Impl& m = *impl_;
   if (!m.order.Less(begin, end)) return 0;
-  const std::unique_ptr<InternalIterator> it = NewIterator();
+  const std::unique_ptr<InternalIterator> it = NewIterator(kMaxSequenceNumber);
   uint64_t counted = 0;
   int left = kCountedEntries;
   for (it->Seek({begin, kFirstTrailer}); left > 0; it->Next(), --left) {
     if (!it->Valid() || !m.order.Less(it->key().user_key, end)) return counted;
     counted += it->key().user_key.size() + it->value().size();
   }
-  const double fraction = m.tree.FractionBefore({end, kFirstTrailer}) - m.tree.FractionBefore({begin, kFirstTrailer});
+  const double fraction = m.tree.FractionBefore(end) - m.tree.FractionBefore(begin);
   return std::max(counted, static_cast<uint64_t>(std::max(fraction, 0.0) * static_cast<double>(DataBytes())));
 }
 

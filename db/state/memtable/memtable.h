@@ -4,8 +4,8 @@
 // entry whose sequence number was published (the caller's release store of the last visible sequence) before they
 // began. They may also see newer ones, which they skip by sequence number. Entries are never changed or removed.
 //
-// Two structures lead to an entry: a hash index by user key for point lookups (newest first), and a B+-tree with inline
-// 8-byte key prefixes for ordered access. Both point to entries in an arena.
+// Two structures lead to a key's newest entry, which links to the ones before it: a hash index for point lookups, and a
+// B+-tree with inline 8-byte key prefixes for ordered access. Both point to entries in an arena.
 //
 // Memory is charged to MemoryPart::kMemtables as it grows, and released on destruction. Ownership is shared: readers
 // hold a shared_ptr through their read view.
@@ -30,6 +30,8 @@
 
 namespace sepal {
 
+class MemTableEntry;
+
 class MemTable : public std::enable_shared_from_this<MemTable> {
  public:
   // The sources of a memtable's memory. Those that are not null must outlive it.
@@ -42,11 +44,11 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // entries make lookups somewhat slower. Without the index, lookups use the tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
-  // About the memory that a batch takes in memtables. An entry takes 57 to 65 bytes there besides key and value
+  // About the memory that a batch takes in memtables. An entry takes 65 to 73 bytes there besides key and value
   // (decision 0003), and at least 4 in the batch.
   static size_t BytesOfBatch(std::string_view batch) { return BytesOfBatch(BatchCount(batch), batch.size()); }
   static size_t BytesOfBatch(uint32_t entries, size_t batch_bytes) {
-    constexpr size_t kMoreForEach = 60;
+    constexpr size_t kMoreForEach = 68;
     return batch_bytes + entries * kMoreForEach;
   }
   ~MemTable();
@@ -55,9 +57,9 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
 
   // Requires that no other Add runs, and a sequence number above those of all earlier Adds. Copies key and value.
   // `hash` is HashKey(user_key, hash_seed) (ignored if the order is not hashable). `hint` is the result of PrefetchAdd
-  // for this key, or empty.
+  // for this key, or empty. `oldest`: of a folded merge, the oldest update that it stands for.
   void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash,
-           const InsertHint& hint = {});
+           const InsertHint& hint = {}, SequenceNumber oldest = {});
   // Prefetches what Add will touch. For the writer only.
   InsertHint PrefetchAdd(std::string_view user_key, uint64_t hash) const;
 
@@ -76,15 +78,22 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   struct Found {
     Trailer trailer;
     std::string_view value;  // valid as long as the memtable
+    const MemTableEntry* entry = nullptr;
   };
   // Returns the newest entry for `user_key` with a sequence number at or below `visible`, tombstones included; nullopt
   // if there is none.
   std::optional<Found> Lookup(std::string_view user_key, uint64_t hash, SequenceNumber visible) const;
+  // Of the entries of that key that are older than `newer`, the newest at or below `visible`.
+  static std::optional<Found> LookupOlder(const Found& newer, SequenceNumber visible);
   // Prefetches what Lookup will touch first.
   void PrefetchLookup(uint64_t hash) const;
 
-  // The memtable must outlive the iterator. The iterator's keys and values are valid as long as the memtable.
+  // Of all entries. The memtable must outlive the iterator. The iterator's keys and values are valid as long as the
+  // memtable.
   std::unique_ptr<InternalIterator> NewIterator() const;
+  // Likewise, of what a reader at `visible` needs: of each key the newest entry at or below it, and if that is an
+  // operand, those before it that it does not stand for, down to the first that is none.
+  std::unique_ptr<InternalIterator> NewIterator(SequenceNumber visible) const;
 
   // May be read from any thread; exact while no Add runs.
   size_t MemoryBytes() const;   // all memory in use

@@ -1,8 +1,11 @@
-// One update in a memtable: a header, then the bytes of key and value, in one piece of the arena.
+// One update in a memtable: a header, then the bytes of key and value, in one piece of the arena. A folded merge has a
+// shortcut behind them, over the updates that it stands for.
 //
-// It is written completely before its address is published (release), and never changed afterwards.
+// It is written completely before its address is published (release). Only its two links change afterwards, which the
+// writer stores (release) and readers follow (acquire).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,9 +18,13 @@ namespace sepal {
 class MemTableEntry {
  public:
   static constexpr size_t kAlignment = 8;
-  static size_t Bytes(std::string_view user_key, std::string_view value) {
-    return kHeaderBytes + user_key.size() + value.size();
+  static size_t Bytes(ValueKind kind, std::string_view user_key, std::string_view value) {
+    return kHeaderBytes + user_key.size() + value.size() + (HasShortcut(kind) ? sizeof(Shortcut) : 0);
   }
+  struct Shortcut {
+    SequenceNumber oldest;              // that the entry stands for
+    const MemTableEntry* to = nullptr;  // the newest update of the key before that one, or null
+  };
 
   // Creates an entry in `memory`, which must have room for it. Lengths are below 4 GiB.
   static MemTableEntry* Make(char* memory, Trailer trailer, std::string_view user_key, std::string_view value,
@@ -26,19 +33,41 @@ class MemTableEntry {
     char* bytes = memory + kHeaderBytes;
     if (!user_key.empty()) std::memcpy(bytes, user_key.data(), user_key.size());
     if (!value.empty()) std::memcpy(bytes + user_key.size(), value.data(), value.size());
+    if (HasShortcut(entry->kind())) entry->SetShortcut({});
     return entry;
+  }
+  // For folded merges, before publication.
+  void SetShortcut(const Shortcut& shortcut) {
+    std::memcpy(const_cast<char*>(bytes()) + key_bytes_ + value_bytes_, &shortcut, sizeof(shortcut));
   }
 
   Trailer trailer() const { return trailer_; }
+  ValueKind kind() const { return TrailerKind(trailer_); }
   std::string_view user_key() const { return {bytes(), key_bytes_}; }
   std::string_view value() const { return {bytes() + key_bytes_, value_bytes_}; }
   InternalKeyView key() const { return {user_key(), trailer_}; }
   uint64_t data_bytes() const { return uint64_t{key_bytes_} + value_bytes_; }
   uint32_t hash() const { return hash_; }
 
-  // The previous entry of the same bucket of the hash index, or null. Set once, before publication.
-  const MemTableEntry* older() const { return older_; }
-  void set_older(const MemTableEntry* older) { older_ = older; }
+  // The update of the same key before this one, or null.
+  const MemTableEntry* previous() const { return previous_.load(std::memory_order_acquire); }
+  // The newest update of another key in the same bucket of the hash index, or null.
+  const MemTableEntry* next_in_bucket() const { return next_in_bucket_.load(std::memory_order_acquire); }
+  // The newest of this update and those before it that is at or below `visible`, or null.
+  const MemTableEntry* AsOf(SequenceNumber visible) const {
+    const MemTableEntry* entry = this;
+    while (entry != nullptr && entry->trailer_ > SeekTrailer(visible)) entry = entry->Towards(visible);
+    return entry;
+  }
+  // Of the updates before this one, the newest that a reader of this one needs too; null: none.
+  const MemTableEntry* NextNeeded() const {
+    if (!IsOperand(kind())) return nullptr;
+    return HasShortcut(kind()) ? shortcut().to : previous();
+  }
+
+  // For the writer only.
+  void set_previous(const MemTableEntry* entry) const { previous_.store(entry, std::memory_order_release); }
+  void set_next_in_bucket(const MemTableEntry* entry) const { next_in_bucket_.store(entry, std::memory_order_release); }
 
   void Prefetch() const { __builtin_prefetch(this); }
   // Prefetches the cache line after the header's, with the end of the key and the beginning of the value.
@@ -51,8 +80,20 @@ class MemTableEntry {
   }
 
  private:
+  static bool HasShortcut(ValueKind kind) { return kind == ValueKind::kFoldedMerge; }
+  Shortcut shortcut() const {
+    Shortcut shortcut;
+    std::memcpy(&shortcut, bytes() + key_bytes_ + value_bytes_, sizeof(shortcut));
+    return shortcut;
+  }
+  const MemTableEntry* Towards(SequenceNumber visible) const {
+    if (HasShortcut(kind()) && shortcut().oldest > visible) [[unlikely]]
+      return shortcut().to;
+    return previous();
+  }
+
   // Excludes the padding at the end.
-  static constexpr size_t kHeaderBytes = 28;
+  static constexpr size_t kHeaderBytes = 36;
 
   MemTableEntry(Trailer trailer, size_t key_bytes, size_t value_bytes, uint32_t hash)
       : trailer_(trailer),
@@ -61,7 +102,8 @@ class MemTableEntry {
         hash_(hash) {}
   const char* bytes() const { return reinterpret_cast<const char*>(this) + kHeaderBytes; }
 
-  const MemTableEntry* older_ = nullptr;
+  mutable std::atomic<const MemTableEntry*> previous_ = nullptr;
+  mutable std::atomic<const MemTableEntry*> next_in_bucket_ = nullptr;
   const Trailer trailer_;
   const uint32_t key_bytes_;
   const uint32_t value_bytes_;

@@ -1,16 +1,18 @@
-// The memtable's hash index: from a user key to its updates, newest first.
+// The memtable's hash index: from a user key to its newest update, which links to the ones before it.
 //
-// It consists of buckets of chains. A bucket is one word: the address of the newest entry in the low 48 bits and, above
-// it, a 16-bit Bloom filter over the hashes in the chain, so that most lookups of absent keys touch only the bucket.
+// It consists of buckets of chains of keys. A bucket is one word: the address of the first key's newest entry in the
+// low 48 bits and, above it, a 16-bit Bloom filter over the hashes in the chain, so that most lookups of absent keys
+// touch only the bucket.
 //
-// The first entry creates buckets for the expected number of entries. If their chains become long, more buckets are
-// created for the entries that follow, and the old ones stay as they are: a lookup searches the newest buckets first,
-// which hold most entries. So an empty index takes no memory, and an index that was created for few entries can hold
-// any number.
+// The first entry creates buckets for the expected number of keys. If their chains become long, more buckets are
+// created for the keys that follow, and those of the old ones stay there: a lookup searches the newest buckets first,
+// which hold most keys. So an empty index takes no memory, and an index that was created for few keys can hold any
+// number.
 //
-// One writer, any number of lock-free readers: the writer links the new entry to the chain and stores the bucket
-// (release); a reader loads the bucket (acquire) and walks a chain that never changes again. A new entry always goes to
-// the front and sequence numbers ascend, so a chain descends by sequence number, and newer buckets hold newer entries.
+// One writer, any number of lock-free readers, which load a bucket and follow its chain (acquire). A new key goes to
+// the front of its chain. A key's next update takes the place of the one before: it first gets the same link to what
+// follows, and then whatever led to the old one leads to it (release). A reader that stands at the old one meanwhile
+// goes on from there to the same keys.
 #pragma once
 
 #include <array>
@@ -42,10 +44,12 @@ class MemTableIndex {
   // The part of a key's 64-bit hash that the index keeps.
   static uint32_t ShortHash(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
-  // Requires a sequence number above all others in the index.
-  void Insert(MemTableEntry* entry);
-  // Returns the newest update of `user_key` at or below `visible`, or null.
-  const MemTableEntry* Find(std::string_view user_key, uint32_t hash, SequenceNumber visible) const;
+  // Requires that the index does not hold the entry's key.
+  void Insert(const MemTableEntry* entry);
+  // `entry` is the next update of the key of `before`, which is in the index.
+  void Replace(const MemTableEntry* before, const MemTableEntry* entry);
+  // Returns the newest update of `user_key`, or null.
+  const MemTableEntry* Find(std::string_view user_key, uint32_t hash) const;
   void Prefetch(uint32_t hash) const {
     const size_t count = table_count_.load(std::memory_order_acquire);
     if (count > 0) [[likely]]
@@ -68,24 +72,27 @@ class MemTableIndex {
     int shift = 0;  // reduces a hash to its highest bits, the bucket's number
     LargeBuffer memory;
   };
-  // The number of entries per bucket at which a new bucket array is added, and how many times as many buckets it has.
-  static constexpr size_t kMostEntriesPerBucket = 4;
+  // The number of keys per bucket at which a new bucket array is added, and how many times as many buckets it has.
+  static constexpr size_t kMostKeysPerBucket = 4;
   static constexpr size_t kGrowth = 4;
   static constexpr size_t kMostTables = 14;
 
-  static const MemTableEntry* Newest(uint64_t bucket) {
+  static const MemTableEntry* First(uint64_t bucket) {
     return reinterpret_cast<const MemTableEntry*>(bucket & ((uint64_t{1} << 48) - 1));
   }
   static uint64_t FilterBit(uint32_t hash) { return uint64_t{1} << (48 + (hash & 15)); }
-  static const MemTableEntry* FindIn(const Table& table, std::string_view user_key, uint32_t hash,
-                                     SequenceNumber visible);
+  static uint64_t WithFirst(uint64_t bucket, const MemTableEntry* entry);
+  static const MemTableEntry* FindIn(const Table& table, std::string_view user_key, uint32_t hash);
+  static bool ReplaceIn(const Table& table, const MemTableEntry* before, const MemTableEntry* entry);
+  struct CheckState;
+  static absl::Status CheckBucket(const Table& table, size_t i, uint64_t seed, CheckState* state);
 
   void AddTable();
 
   const size_t foreseen_buckets_;
   ReadyPages* const pool_;
   MemoryBudget* const budget_;
-  uint64_t room_ = 0;  // the number of entries until a table must be added
+  uint64_t room_ = 0;  // the number of keys until a table must be added
   std::atomic<size_t> table_count_{0};
   std::array<Table, kMostTables> tables_;
 };

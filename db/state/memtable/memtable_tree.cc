@@ -64,12 +64,11 @@ MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_
 }
 
 InsertHint MemTableTree::Aim(std::string_view user_key) const {
-  const InternalKeyView key{user_key, kFirstTrailer};
-  if (height_ == 0 || AtTheEnd(key)) return {};
+  if (height_ == 0 || AtTheEnd(user_key)) return {};
   Node* node = root_.load(std::memory_order_relaxed);
   for (int level = 1;; ++level) {
     const auto& inner = *static_cast<const Inner*>(node);
-    const uint32_t at = Rank<true>(inner, inner.count.load(std::memory_order_relaxed), key);
+    const uint32_t at = Rank<true>(inner, inner.count.load(std::memory_order_relaxed), user_key);
     node = inner.children[at].load(std::memory_order_relaxed);
     if (level == height_) break;
     PrefetchForDescent(node);
@@ -78,12 +77,11 @@ InsertHint MemTableTree::Aim(std::string_view user_key) const {
   return {this, static_cast<Leaf*>(node), splits_};
 }
 
-void MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
+const MemTableEntry* MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
   const bool hinted = hint.tree == this && hint.splits == splits_;
-  if (hinted || !AtTheEnd(entry->key())) {
+  if (hinted || !AtTheEnd(entry->user_key())) {
     in_order_ = false;
-    auto* const leaf = hinted ? static_cast<Leaf*>(hint.leaf) : nullptr;
-    return leaf == nullptr || leaf->full() ? InsertFromRoot(entry) : InsertInto(leaf, entry);
+    return hinted ? InsertInto(static_cast<Leaf*>(hint.leaf), entry) : InsertFromRoot(entry);
   }
   Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
   const uint32_t n = last->count.load(std::memory_order_relaxed);
@@ -93,12 +91,29 @@ void MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
   } else {
     AppendLeaf(entry);
   }
+  return nullptr;
 }
 
-bool MemTableTree::AtTheEnd(const InternalKeyView& key) const {
+bool MemTableTree::AtTheEnd(std::string_view user_key) const {
   const Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
   const uint32_t n = last->count.load(std::memory_order_relaxed);
-  return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), key);
+  return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->user_key(), user_key);
+}
+
+// Whether `slot`, the first that is not before `user_key`, is that of the key itself.
+bool MemTableTree::Holds(const Leaf& leaf, uint32_t slot, std::string_view user_key) const {
+  if (slot == leaf.count.load(std::memory_order_relaxed)) return false;
+  const uint32_t skip = leaf.skip.load(std::memory_order_relaxed);
+  if (leaf.prefixes[slot].load(std::memory_order_relaxed) != PrefixAt(user_key, skip)) return false;
+  return order_.Equal(leaf.entries[slot].load(std::memory_order_relaxed)->user_key(), user_key);
+}
+
+// The prefix stays, since the key does.
+const MemTableEntry* MemTableTree::Update(Leaf* leaf, uint32_t slot, const MemTableEntry* entry) {
+  const MemTableEntry* const before = leaf->entries[slot].load(std::memory_order_relaxed);
+  entry->set_previous(before);
+  leaf->entries[slot].store(entry, std::memory_order_release);
+  return before;
 }
 
 // Entries are read only if prefixes are equal.
@@ -109,49 +124,59 @@ void MemTableTree::PrefetchForDescent(const Node* inner) {
   for (const char* line = end - kChildren; line < end; line += 64) __builtin_prefetch(line);
 }
 
-void MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
+// `leaf` is the one that the entry's key belongs to.
+const MemTableEntry* MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
   const uint32_t n = leaf->count.load(std::memory_order_relaxed);
-  const uint32_t slot = Rank<false>(*leaf, n, entry->key());
+  const uint32_t slot = Rank<false>(*leaf, n, entry->user_key());
+  if (Holds(*leaf, slot, entry->user_key())) return Update(leaf, slot, entry);
+  if (n == kLeafSlots) return InsertFromRoot(entry);
   leaf->newest_slot = static_cast<uint8_t>(slot);
   if (slot == n) {
     Place(leaf, n, entry);
     leaf->count.store(n + 1, std::memory_order_release);
-    return;
+    return nullptr;
   }
   const Change change(leaf);
   ShiftRight(leaf, slot);
   Place(leaf, slot, entry);
   leaf->count.store(n + 1, std::memory_order_release);
+  return nullptr;
 }
 
 // Descends to the leaf that `entry` belongs to, and splits every full node on the way, so that a split always finds
 // room in the parent.
-void MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
+const MemTableEntry* MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
+  const std::string_view key = entry->user_key();
   Node* node = root_.load(std::memory_order_relaxed);
   if (node->leaf && !static_cast<Leaf*>(node)->full()) return InsertInto(static_cast<Leaf*>(node), entry);
   node = RootWithRoom();
   Path path;
   while (!node->leaf) {
     auto* const inner = static_cast<Inner*>(node);
-    const uint32_t at = Rank<true>(*inner, inner->count.load(std::memory_order_relaxed), entry->key());
+    const uint32_t at = Rank<true>(*inner, inner->count.load(std::memory_order_relaxed), key);
     node = inner->children[at].load(std::memory_order_relaxed);
     Prefetch(node, sizeof(Leaf));
     path.Add(inner, at);
     if (node->leaf) {
       auto* const leaf = static_cast<Leaf*>(node);
       if (!leaf->full()) break;
-      const uint32_t middle = WhereToSplit(*leaf, entry);
-      if (middle == kLeafSlots) return AddLeafBehind(inner, at, leaf, entry, path.range());
+      const uint32_t slot = Rank<false>(*leaf, kLeafSlots, key);
+      if (Holds(*leaf, slot, key)) return Update(leaf, slot, entry);
+      const uint32_t middle = WhereToSplit(*leaf, slot);
+      if (middle == kLeafSlots) {
+        AddLeafBehind(inner, at, leaf, entry, path.range());
+        return nullptr;
+      }
       SplitLeaf(inner, at, leaf, middle, path.range());
     } else {
       if (!static_cast<Inner*>(node)->full()) continue;
       SplitInner(inner, at, static_cast<Inner*>(node), kInnerSlots / 2, path.range());
     }
-    if (order_.Less(entry->key(), inner->entries[at].load(std::memory_order_relaxed)->key())) continue;
+    if (order_.Less(key, inner->entries[at].load(std::memory_order_relaxed)->user_key())) continue;
     path.TurnRight();
     node = inner->children[at + 1].load(std::memory_order_relaxed);
   }
-  InsertInto(static_cast<Leaf*>(node), entry);
+  return InsertInto(static_cast<Leaf*>(node), entry);
 }
 
 // The last leaf is full and `entry` comes after it. Full nodes are left full, since ascending keys do not come back to
@@ -206,10 +231,9 @@ MemTableTree::Inner* MemTableTree::RootWithRoom() {
   return grown;
 }
 
-// If keys ascend in one of many places, a leaf is cut after the newest entry, because keys do not come back to what is
-// before it. kLeafSlots: the leaf is not cut.
-uint32_t MemTableTree::WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const {
-  const uint32_t slot = Rank<false>(leaf, kLeafSlots, entry->key());
+// Of a full leaf into which a key comes at `slot`. If keys ascend in one of many places, the leaf is cut after the
+// newest key, because keys do not come back to what is before it. kLeafSlots: the leaf is not cut.
+uint32_t MemTableTree::WhereToSplit(const Leaf& leaf, uint32_t slot) {
   return slot == kLeafSlots || slot == leaf.newest_slot + 1u ? slot : kLeafSlots / 2;
 }
 

@@ -1,4 +1,5 @@
-// The memtable's order: a B+-tree of pointers to entries, with 8 bytes of each key inline.
+// The memtable's order: a B+-tree of user keys, with 8 bytes of each key inline. A slot of a leaf leads to its key's
+// newest update, which links to the ones before it, so that searches and scans cost keys and not updates.
 //
 // Inline bytes: all keys that can ever be in a node lie between the separators around it, and therefore share the bytes
 // that these separators share. A node compares the 8 key bytes after them (`skip`), as a number, and compares whole
@@ -6,7 +7,7 @@
 // what its own entries share, and a search there first checks whether its target shares it too. A leaf at an edge skips
 // nothing. If the order is not bytewise, all prefixes are 0.
 //
-// One writer, any number of lock-free readers. Entries are only added, nodes only split, to the right, and no node is
+// One writer, any number of lock-free readers. Keys are only added, nodes only split, to the right, and no node is
 // freed before the tree. Each node has a version, which is odd while the node is being changed:
 //
 // | who    | what                  | how                                                                          |
@@ -15,6 +16,7 @@
 // | writer | splits a node         | node and parent are odd throughout, so a reader sees both changes or neither |
 // | writer | grows the tree        | publishes the new root before the old one, its child, is split               |
 // | writer | adds at a leaf's end  | slot, then count (release); no new version, since what was there still holds |
+// | writer | updates a key         | the link to the update before, then the slot (release); no new version        |
 // | reader | reads a node          | version (even); fields (each an acquire load); the same version, else again  |
 // | reader | steps down to a child | reads the child's version before it confirms the parent's                    |
 //
@@ -51,24 +53,29 @@ class MemTableTree {
   // Returns the place where the next entry of `user_key` will go, if it is newer than all others of that key.
   // Prefetches the leaf, without waiting for it. For the writer only.
   InsertHint Aim(std::string_view user_key) const;
-  // Requires that no other Insert runs, and that no entry has an equal key. `hint` is for the entry's key, or empty; a
-  // hint of another tree, or from before the last split, does no harm.
-  void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
+  // Requires that no other Insert runs, and an update that is newer than all others of its key. Returns the newest of
+  // these, to which `entry` now links; null: the key is new. `hint` is for the entry's key, or empty; a hint of another
+  // tree, or from before the last split, does no harm.
+  const MemTableEntry* Insert(const MemTableEntry* entry, const InsertHint& hint = {});
 
-  // Whether every entry was added at the end. For the writer only.
+  // Whether every entry was a new key at the end. For the writer only.
   bool in_order() const { return in_order_; }
 
-  // Returns the first entry at or after `target`, or null.
-  const MemTableEntry* FirstAtOrAfter(const InternalKeyView& target) const;
-  // Estimates the fraction of all entries that are before `target`, from 0 to 1.
-  double FractionBefore(const InternalKeyView& target) const;
+  // Returns the newest update of `user_key`, or null.
+  const MemTableEntry* Find(std::string_view user_key) const;
+  // Estimates the fraction of all keys that are before `user_key`, from 0 to 1.
+  double FractionBefore(std::string_view user_key) const;
+  // Of all updates. Prev takes time for the newer updates of the same key.
   std::unique_ptr<InternalIterator> NewIterator() const;
+  // Of what a reader at `visible` needs: of each key the newest update at or below it, and if that is an operand, those
+  // before it that it does not stand for, down to the first that is none.
+  std::unique_ptr<InternalIterator> NewIterator(SequenceNumber visible) const;
 
-  // Returns entries in order that cut all entries into pieces of about equal size: at least `wanted` of them if the
+  // Returns entries in order that cut all keys into pieces of about equal numbers: at least `wanted` of them if the
   // tree has as many. Only while nothing is inserted.
   std::vector<const MemTableEntry*> Separators(size_t wanted) const;
 
-  // Verifies the whole tree, and computes a count and a fingerprint of its entries. Only while nothing is inserted.
+  // Verifies the whole tree, and computes a count and a fingerprint of all updates. Only while nothing is inserted.
   absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;
 
  private:
@@ -86,7 +93,7 @@ class MemTableTree {
     std::atomic<uint32_t> skip{0};   // with kEdge if only the node's own entries are known to share the bytes
     std::atomic<uint32_t> count{0};  // the number of used slots
     const bool leaf;
-    // Only in leaves and only for the writer: the slot of the newest entry; kNoSlot after a split.
+    // Only in leaves and only for the writer: the slot of the newest key; kNoSlot after a split.
     uint8_t newest_slot = kNoSlot;
   };
   template <uint32_t kSlots>
@@ -130,7 +137,7 @@ class MemTableTree {
     return BigEndianPrefix(user_key.data() + skip, user_key.size() - skip);
   }
   template <bool kOrAt, uint32_t kSlots>
-  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const;
+  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, std::string_view target) const;
 
   // Used by the writer.
   template <class AnyNode>
@@ -144,17 +151,19 @@ class MemTableTree {
   void Refit(AnyNode* node, Range range) const;
   template <uint32_t kSlots>
   void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
-  void InsertInto(Leaf* leaf, const MemTableEntry* entry);
+  bool Holds(const Leaf& leaf, uint32_t slot, std::string_view user_key) const;
+  static const MemTableEntry* Update(Leaf* leaf, uint32_t slot, const MemTableEntry* entry);
+  const MemTableEntry* InsertInto(Leaf* leaf, const MemTableEntry* entry);
   void AppendLeaf(const MemTableEntry* entry);
   void AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const MemTableEntry* entry, Range range);
   void LinkAfter(Leaf* leaf, Leaf* right);
   Inner* RootWithRoom();
-  uint32_t WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const;
+  static uint32_t WhereToSplit(const Leaf& leaf, uint32_t slot);
   void SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t middle, Range range);
   void SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range);
   void AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right);
-  void InsertFromRoot(const MemTableEntry* entry);
-  bool AtTheEnd(const InternalKeyView& key) const;
+  const MemTableEntry* InsertFromRoot(const MemTableEntry* entry);
+  bool AtTheEnd(std::string_view user_key) const;
   static void PrefetchForDescent(const Node* inner);
 
   // Used by readers.
@@ -164,12 +173,13 @@ class MemTableTree {
   }
   // Prefetches the header and the prefixes; entries are read only at the end of a search, in one place.
   static void PrefetchNode(const Node* node) { Prefetch(node, 320); }
-  const Leaf* FindLeaf(const InternalKeyView& target, uint32_t* version) const;
+  const Leaf* FindLeaf(std::string_view target, uint32_t* version) const;
   static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
   static void Copy(const Leaf& leaf, LeafCopy* copy);
-  uint32_t CopyLeafOf(const InternalKeyView& target, const Leaf** leaf, LeafCopy* copy) const;
+  uint32_t CopyLeafOf(std::string_view target, const Leaf** leaf, LeafCopy* copy) const;
 
   struct CheckState;
+  absl::Status CheckUpdates(const MemTableEntry* newest, CheckState* state) const;
   absl::Status CheckNode(const Node& node, Range range, int depth, CheckState* state) const;
   template <uint32_t kSlots>
   absl::Status CheckSlots(const SlottedNode<kSlots>& node, Range range) const;
@@ -200,23 +210,23 @@ uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, u
   return low + (prefixes[low].load(std::memory_order_acquire) < prefix ? 1 : 0);
 }
 
-// Counts how many of the first `count` entries are before `target`, or also at it if kOrAt.
+// Counts how many of the first `count` keys are before `target`, or also at it if kOrAt.
 template <bool kOrAt, uint32_t kSlots>
-uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const {
+uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, std::string_view target) const {
   if (count == 0) return 0;
   const uint32_t skip = node.skip.load(std::memory_order_acquire);
   if ((skip & kEdge) != 0) {
     const std::string_view first = node.entries[0].load(std::memory_order_acquire)->user_key();
-    const int order = target.user_key.substr(0, skip & ~kEdge).compare(first.substr(0, skip & ~kEdge));
+    const int order = target.substr(0, skip & ~kEdge).compare(first.substr(0, skip & ~kEdge));
     if (order != 0) return order < 0 ? 0 : count;
   }
-  const uint64_t prefix = PrefixAt(target.user_key, skip & ~kEdge);
+  const uint64_t prefix = PrefixAt(target, skip & ~kEdge);
   uint32_t low = CountBelow(node.prefixes, 0, count, prefix);
   if (low == count || node.prefixes[low].load(std::memory_order_acquire) != prefix) return low;
   uint32_t high = prefix == UINT64_MAX ? count : CountBelow(node.prefixes, low, count, prefix + 1);
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
-    const int order = order_.Compare(node.entries[middle].load(std::memory_order_acquire)->key(), target);
+    const int order = order_.Compare(node.entries[middle].load(std::memory_order_acquire)->user_key(), target);
     if (kOrAt ? order <= 0 : order < 0) {
       low = middle + 1;
     } else {

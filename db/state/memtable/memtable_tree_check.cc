@@ -56,9 +56,20 @@ absl::Status MemTableTree::CheckNode(const Node& node, Range range, int depth, C
     return Broken("a wrong link to the next leaf");
   }
   state->last_leaf = &leaf;
-  state->entries += count;
   for (uint32_t i = 0; i < count; ++i) {
-    state->fingerprint += Mix64(reinterpret_cast<uint64_t>(leaf.entries[i].load(std::memory_order_acquire)));
+    RETURN_IF_ERROR(CheckUpdates(leaf.entries[i].load(std::memory_order_acquire), state));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MemTableTree::CheckUpdates(const MemTableEntry* newest, CheckState* state) const {
+  for (const MemTableEntry* entry = newest; entry != nullptr; entry = entry->previous()) {
+    ++state->entries;
+    state->fingerprint += Mix64(reinterpret_cast<uint64_t>(entry));
+    const MemTableEntry* const previous = entry->previous();
+    if (previous == nullptr) continue;
+    if (previous->trailer() >= entry->trailer()) return Broken("updates out of order", entry);
+    if (!order_.Equal(previous->user_key(), entry->user_key())) return Broken("a link to another key", entry);
   }
   return absl::OkStatus();
 }
@@ -73,11 +84,13 @@ absl::Status MemTableTree::CheckSlots(const SlottedNode<kSlots>& node, Range ran
   if (count > kSlots) return Broken("a node holds more than it can");
   for (uint32_t i = 0; i < count; ++i) {
     const MemTableEntry* const entry = node.entries[i].load(std::memory_order_acquire);
-    if (i > 0 && !order_.Less(node.entries[i - 1].load(std::memory_order_acquire)->key(), entry->key())) {
+    if (i > 0 && !order_.Less(node.entries[i - 1].load(std::memory_order_acquire)->user_key(), entry->user_key())) {
       return Broken("entries out of order", entry);
     }
-    if (range.low != nullptr && order_.Less(entry->key(), range.low->key())) return Broken("below its node", entry);
-    if (range.high != nullptr && !order_.Less(entry->key(), range.high->key())) return Broken("above its node", entry);
+    if (range.low != nullptr && order_.Less(entry->user_key(), range.low->user_key()))
+      return Broken("below its node", entry);
+    if (range.high != nullptr && !order_.Less(entry->user_key(), range.high->user_key()))
+      return Broken("above its node", entry);
     if (node.prefixes[i].load(std::memory_order_acquire) != PrefixAt(entry->user_key(), skip)) {
       return Broken("a wrong prefix", entry);
     }

@@ -19,7 +19,7 @@ uint32_t MemTableTree::EvenVersion(const Node& node) {
 }
 
 // Returns the leaf whose range holds `target`, and a version at which it did.
-const MemTableTree::Leaf* MemTableTree::FindLeaf(const InternalKeyView& target, uint32_t* version) const {
+const MemTableTree::Leaf* MemTableTree::FindLeaf(std::string_view target, uint32_t* version) const {
   while (true) {
     const Node* node = root_.load(std::memory_order_acquire);
     *version = EvenVersion(*node);
@@ -50,8 +50,8 @@ void MemTableTree::Copy(const Leaf& leaf, LeafCopy* copy) {
   }
 }
 
-// Copies the leaf whose range holds `target`; returns how many of its entries are before it.
-uint32_t MemTableTree::CopyLeafOf(const InternalKeyView& target, const Leaf** leaf, LeafCopy* copy) const {
+// Copies the leaf whose range holds `target`; returns how many of its keys are before it.
+uint32_t MemTableTree::CopyLeafOf(std::string_view target, const Leaf** leaf, LeafCopy* copy) const {
   while (true) {
     uint32_t version;
     *leaf = FindLeaf(target, &version);
@@ -61,31 +61,28 @@ uint32_t MemTableTree::CopyLeafOf(const InternalKeyView& target, const Leaf** le
   }
 }
 
-const MemTableEntry* MemTableTree::FirstAtOrAfter(const InternalKeyView& target) const {
+const MemTableEntry* MemTableTree::Find(std::string_view user_key) const {
   while (true) {
     uint32_t version;
-    const Leaf* const leaf = FindLeaf(target, &version);
+    const Leaf* const leaf = FindLeaf(user_key, &version);
     const uint32_t count = leaf->count.load(std::memory_order_acquire);
-    const Leaf* const next = leaf->next.load(std::memory_order_acquire);
-    const uint32_t rank = Rank<false>(*leaf, count, target);
+    const uint32_t rank = Rank<false>(*leaf, count, user_key);
     const MemTableEntry* const entry = rank < count ? leaf->entries[rank].load(std::memory_order_acquire) : nullptr;
     if (!Unchanged(*leaf, version)) continue;
-    // A leaf's first entry is only ever replaced by a new one, which is also after `target`.
-    if (rank == count && next != nullptr) return next->entries[0].load(std::memory_order_acquire);
-    return entry;
+    return entry != nullptr && order_.Equal(entry->user_key(), user_key) ? entry : nullptr;
   }
 }
 
 // At each inner node, every child counts as many entries as it has used slots. Nothing is confirmed, since this is an
 // estimate.
-double MemTableTree::FractionBefore(const InternalKeyView& target) const {
+double MemTableTree::FractionBefore(std::string_view user_key) const {
   double before = 0;
   double width = 1;
   const Node* node = root_.load(std::memory_order_acquire);
   while (!node->leaf) {
     const auto& inner = static_cast<const Inner&>(*node);
     const uint32_t count = inner.count.load(std::memory_order_acquire);
-    const uint32_t rank = Rank<true>(inner, count, target);
+    const uint32_t rank = Rank<true>(inner, count, user_key);
     double left = 0;
     double all = 0;
     for (uint32_t i = 0; i <= count; ++i) {
@@ -102,7 +99,7 @@ double MemTableTree::FractionBefore(const InternalKeyView& target) const {
   const auto& leaf = static_cast<const Leaf&>(*node);
   const uint32_t count = leaf.count.load(std::memory_order_acquire);
   if (count == 0) return 0;
-  return before + width * Rank<false>(leaf, count, target) / count;
+  return before + width * Rank<false>(leaf, count, user_key) / count;
 }
 
 // Takes the entries of one level of the tree: the highest that has enough.
@@ -133,42 +130,55 @@ std::vector<const MemTableEntry*> MemTableTree::Separators(size_t wanted) const 
   return all;
 }
 
-// Copies one leaf at a time and moves within the copy. The copy holds everything that was in the leaf's range at that
-// time; since splits only go to the right, the copy's `next` is exactly what follows that range.
+// Copies one leaf at a time and moves within the copy. The copy holds every key that was in the leaf's range at that
+// time, with its newest update; since splits only go to the right, the copy's `next` is exactly what follows that
+// range.
 class MemTableTreeIterator final : public InternalIterator {
  public:
-  explicit MemTableTreeIterator(const MemTableTree* tree) : tree_(tree) {}
+  // Null: of all updates.
+  MemTableTreeIterator(const MemTableTree* tree, const SequenceNumber* visible)
+      : tree_(tree), all_(visible == nullptr), visible_(all_ ? kMaxSequenceNumber : *visible) {}
 
   void SeekToFirst() override {
     Load(tree_->first_leaf_);
-    Show(0);
+    ShowFrom(0);
   }
   void SeekToLast() override {
     Load(tree_->last_leaf_.load(std::memory_order_acquire));
     while (copy_.next != nullptr) Load(copy_.next);
-    Show(copy_.count - 1);
+    ShowBefore(copy_.count);
   }
   void Seek(InternalKeyView target) override {
-    const uint32_t rank = tree_->CopyLeafOf(target, &leaf_, &copy_);
-    if (rank < copy_.count) return Show(rank);
-    ShowFirstOfNext();
+    uint32_t slot = tree_->CopyLeafOf(target.user_key, &leaf_, &copy_);
+    if (PartsUpdates(slot, target)) {
+      const MemTableEntry* entry = Newest(slot);
+      while (entry != nullptr && entry->trailer() > target.trailer) entry = Older(entry);
+      if (entry != nullptr) return Show(slot, entry);
+      ++slot;
+    }
+    ShowFrom(slot);
   }
   void SeekBefore(InternalKeyView target) override {
-    const uint32_t rank = tree_->CopyLeafOf(target, &leaf_, &copy_);
-    if (rank > 0) return Show(rank - 1);
-    ShowLastOfPrevious();
+    const uint32_t slot = tree_->CopyLeafOf(target.user_key, &leaf_, &copy_);
+    if (PartsUpdates(slot, target)) {
+      const MemTableEntry* const entry = LastNewerThan(target.trailer, slot);
+      if (entry != nullptr) return Show(slot, entry);
+    }
+    ShowBefore(slot);
   }
   void Next() override {
     SEPAL_DCHECK(valid_);
-    if (slot_ + 1 >= copy_.count) return ShowFirstOfNext();
+    if (const MemTableEntry* const older = Older(entry_); older != nullptr) return Show(slot_, older);
     if (slot_ + kAhead < copy_.count) copy_.entries[slot_ + kAhead]->PrefetchAll();
-    Show(slot_ + 1);
+    ShowFrom(slot_ + 1);
   }
   void Prev() override {
     SEPAL_DCHECK(valid_);
-    if (slot_ == 0) return ShowLastOfPrevious();
+    if (const MemTableEntry* const newer = LastNewerThan(entry_->trailer(), slot_); newer != nullptr) {
+      return Show(slot_, newer);
+    }
     if (slot_ >= kAhead) copy_.entries[slot_ - kAhead]->Prefetch();
-    Show(slot_ - 1);
+    ShowBefore(slot_);
   }
   absl::Status status() const override { return absl::OkStatus(); }
 
@@ -179,50 +189,91 @@ class MemTableTreeIterator final : public InternalIterator {
     leaf_ = leaf;
     MemTableTree::Copy(*leaf, &copy_);
   }
-  void ShowFirstOfNext() {
-    if (copy_.next == nullptr) {
-      valid_ = false;
-      return;
-    }
+  void LoadNext() {
     Load(copy_.next);
     if (copy_.next != nullptr) Prefetch(copy_.next);
     for (uint32_t i = 1; i < kAhead && i < copy_.count; ++i) copy_.entries[i]->PrefetchAll();
-    Show(0);
   }
-  void ShowLastOfPrevious() {
+  void LoadPrevious() {
     const MemTableTree::Leaf* const from = leaf_;
-    if (copy_.previous == nullptr) {
-      valid_ = false;
-      return;
-    }
     Load(copy_.previous);
     while (copy_.next != from) Load(copy_.next);
     if (copy_.previous != nullptr) Prefetch(copy_.previous);
     for (uint32_t i = 2; i <= kAhead && i <= copy_.count; ++i) copy_.entries[copy_.count - i]->Prefetch();
-    Show(copy_.count - 1);
   }
   static void Prefetch(const MemTableTree::Leaf* leaf) {
     __builtin_prefetch(leaf);
     for (uint32_t i = 0; i < MemTableTree::kLeafSlots; i += 8) __builtin_prefetch(&leaf->entries[i]);
   }
-  // A slot past the end ends the iteration; the one before the first wraps round to such a slot.
-  void Show(uint32_t slot) {
+
+  // Of the updates of a key that the iterator shows: the newest, the one before another, and the oldest.
+  const MemTableEntry* Newest(uint32_t slot) const { return copy_.entries[slot]->AsOf(visible_); }
+  const MemTableEntry* Older(const MemTableEntry* entry) const {
+    return all_ ? entry->previous() : entry->NextNeeded();
+  }
+  const MemTableEntry* Oldest(uint32_t slot) const { return LastNewerThan(kLastTrailer, slot); }
+  // The last that is newer than `trailer`, or null.
+  const MemTableEntry* LastNewerThan(Trailer trailer, uint32_t slot) const {
+    const MemTableEntry* last = nullptr;
+    for (const MemTableEntry* entry = Newest(slot); entry != nullptr && entry->trailer() > trailer;
+         entry = Older(entry)) {
+      last = entry;
+    }
+    return last;
+  }
+  // Whether `target` may stand between updates of the key in `slot` that the iterator shows.
+  bool PartsUpdates(uint32_t slot, const InternalKeyView& target) const {
+    return slot < copy_.count && target.trailer < SeekTrailer(visible_) &&
+           tree_->order_.Equal(copy_.entries[slot]->user_key(), target.user_key);
+  }
+
+  // Shows the first update of the keys from `slot` on.
+  void ShowFrom(uint32_t slot) {
+    while (true) {
+      for (; slot < copy_.count; ++slot) {
+        if (const MemTableEntry* const entry = Newest(slot); entry != nullptr) return Show(slot, entry);
+      }
+      if (copy_.next == nullptr) break;
+      LoadNext();
+      slot = 0;
+    }
+    valid_ = false;
+  }
+  // Shows the last update of the keys before `slot`.
+  void ShowBefore(uint32_t slot) {
+    while (true) {
+      while (slot > 0) {
+        if (const MemTableEntry* const entry = Oldest(--slot); entry != nullptr) return Show(slot, entry);
+      }
+      if (copy_.previous == nullptr) break;
+      LoadPrevious();
+      slot = copy_.count;
+    }
+    valid_ = false;
+  }
+  void Show(uint32_t slot, const MemTableEntry* entry) {
     slot_ = slot;
-    valid_ = slot < copy_.count;
-    if (!valid_) return;
-    const MemTableEntry* const entry = copy_.entries[slot];
+    entry_ = entry;
     key_ = entry->key();
     value_ = entry->value();
+    valid_ = true;
   }
 
   const MemTableTree* const tree_;
+  const bool all_;
+  const SequenceNumber visible_;
   const MemTableTree::Leaf* leaf_ = nullptr;  // the leaf that was copied to `copy_`
   uint32_t slot_ = 0;
+  const MemTableEntry* entry_ = nullptr;  // an update of the key in `slot_`
   MemTableTree::LeafCopy copy_;
 };
 
 std::unique_ptr<InternalIterator> MemTableTree::NewIterator() const {
-  return std::make_unique<MemTableTreeIterator>(this);
+  return std::make_unique<MemTableTreeIterator>(this, nullptr);
+}
+
+std::unique_ptr<InternalIterator> MemTableTree::NewIterator(SequenceNumber visible) const {
+  return std::make_unique<MemTableTreeIterator>(this, &visible);
 }
 
 }  // namespace sepal
