@@ -9,25 +9,10 @@
 #include <utility>
 
 #include "util/base/check.h"
-
-#if defined(SEPAL_ADDRESS_SANITIZER)
-#include <sanitizer/asan_interface.h>
-#endif
+#include "util/memory/forbidden_bytes.h"
 
 namespace sepal {
 namespace {
-
-void Forbid([[maybe_unused]] char* bytes, [[maybe_unused]] size_t size) {
-#if defined(SEPAL_ADDRESS_SANITIZER)
-  ASAN_POISON_MEMORY_REGION(bytes, size);
-#endif
-}
-
-void Allow([[maybe_unused]] char* bytes, [[maybe_unused]] size_t size) {
-#if defined(SEPAL_ADDRESS_SANITIZER)
-  ASAN_UNPOISON_MEMORY_REGION(bytes, size);
-#endif
-}
 
 constexpr size_t kWordBits = 64;
 

@@ -79,8 +79,9 @@ class Core : public std::enable_shared_from_this<Core> {
   // With `hash_seed`, the database's, for one of so many families: their memtables share one budget, of which the
   // indexes of all must leave the most.
   std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed, size_t families) {
-    return std::make_shared<MemTable>(order, hash_seed, ExpectedBytes(families),
-                                      MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
+    return std::make_shared<MemTable>(
+        order, hash_seed, ExpectedBytes(families),
+        MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes, tuning.copy_value_bytes});
   }
   // Has an index made ready for the next one.
   void PrepareMemTable(size_t families) {
@@ -89,7 +90,8 @@ class Core : public std::enable_shared_from_this<Core> {
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
     return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes,
-                                      MemTable::Memory{&budget, &memtable_chunks, nullptr}, /*indexed=*/false);
+                                      MemTable::Memory{&budget, &memtable_chunks, nullptr, tuning.copy_value_bytes},
+                                      /*indexed=*/false);
   }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,

@@ -70,14 +70,33 @@ void Family::Drop(LogPins* pins, EpochDomain* epochs) {
   put_off_.clear();
   Replace(std::make_shared<const ReadView>(std::make_shared<MemTable>(order, 0, 0, MemTable::Memory{}),
                                            std::vector<std::shared_ptr<const MemTable>>(),
-                                           std::make_shared<const Version>(order)),
+                                           std::make_shared<const Version>(order), NewViewLife({})),
           /*seen=*/nullptr, epochs);
 }
 
-void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs) {
+MemTableReaders Family::RenewView(SequenceNumber visible, EpochDomain* epochs) {
+  MemTableReaders readers{.settled = current_->life->since, .replaced_view = current_->life->number};
+  std::erase_if(views_, [](const auto& life) { return life->over.load(std::memory_order_acquire); });
+  for (const auto& life : views_) readers.settled = std::min(readers.settled, life->since);
+  readers.oldest_view = views_.front()->number;
+  // Nothing is due because of it.
+  std::optional<FamilyNeed> need = std::move(need_);
+  Publish(active(), version(), epochs, visible);
+  need_ = std::move(need);
+  return readers;
+}
+
+std::shared_ptr<ViewLife> Family::NewViewLife(SequenceNumber since) {
+  views_.push_back(std::make_shared<ViewLife>(++views_made_, since));
+  return views_.back();
+}
+
+void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs,
+                     SequenceNumber since) {
   std::vector<std::shared_ptr<const MemTable>> flushing;
   for (auto it = immutables_.rbegin(); it != immutables_.rend(); ++it) flushing.push_back(it->memtable);
-  auto next = std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version));
+  auto next =
+      std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version), NewViewLife(since));
   const ReadView* const seen = next.get();
   Replace(std::move(next), seen, epochs);
 }

@@ -155,6 +155,10 @@ class Family {
   // The active memtable, as which `fresh` follows, becomes immutable. BeginLog must follow.
   void SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh,
                       EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // Makes the current view anew, so that readers are found out of which none reads below `visible`: a sequence number
+  // that all readers see who load the view from now on. Returns what is known of the readers there were, but for
+  // snapshots.
+  MemTableReaders RenewView(SequenceNumber visible, EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // After an edit.
   void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Readers that have one
@@ -216,15 +220,19 @@ class Family {
   void NoteNothingToCompact(std::optional<SequenceNumber> held_by) REQUIRES_STATE_LOCK;
 
  private:
-  // Makes the view of `active`, the immutables and `version` the current one.
-  void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
-               EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // Makes the view of `active`, the immutables and `version` the current one. All who load it read at or above `since`.
+  void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs,
+               SequenceNumber since = {}) REQUIRES_STATE_LOCK;
+  std::shared_ptr<ViewLife> NewViewLife(SequenceNumber since) REQUIRES_STATE_LOCK;
   void Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs) REQUIRES_STATE_LOCK;
 
   std::atomic<bool> dropped_{false};
   std::atomic<bool> reads_ask_more_{false};
   std::atomic<const ReadView*> view_{nullptr};
   std::shared_ptr<const ReadView> current_ ABSL_GUARDED_BY(database_mutex);
+  // Of the current view and those before it that are still held; the oldest first.
+  std::vector<std::shared_ptr<ViewLife>> views_ ABSL_GUARDED_BY(database_mutex);
+  uint64_t views_made_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::deque<ImmutableMemTable> immutables_ ABSL_GUARDED_BY(database_mutex);
   SequenceNumber flushed_through_ ABSL_GUARDED_BY(database_mutex);
   FileNumber active_first_log_ ABSL_GUARDED_BY(database_mutex);

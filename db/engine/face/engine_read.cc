@@ -51,7 +51,7 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToOptionsPrefix(const ReadOptions& op
 // A memtable that a pinned value lies in.
 struct HeldMemTable {
   HeldMemTable(std::shared_ptr<Core> its_core, std::shared_ptr<const MemTable> held)
-      : core(std::move(its_core)), memtable(std::move(held)) {}
+      : core(std::move(its_core)), memtable(std::move(held)), pin(memtable) {}
   ~HeldMemTable() {
     if (core->Forked()) LeakAfterFork(std::pair(core, memtable));
   }
@@ -60,6 +60,7 @@ struct HeldMemTable {
 
   const std::shared_ptr<Core> core;  // which the memtable's memory is charged to
   const std::shared_ptr<const MemTable> memtable;
+  const MemTable::ValuePin pin;
 };
 
 }  // namespace
@@ -112,6 +113,7 @@ namespace {
 struct IteratorOwner {
   std::shared_ptr<Core> core;
   FamilyRef family;
+  std::shared_ptr<const Snapshot> snapshot;  // the one that it reads as of may be released before it; null: none
   std::optional<HeldView> view;
   std::optional<RangeCover> cover;  // of the view's range tombstones, if there are any
 };
@@ -307,6 +309,9 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *std::move(resolved);
+  if (options.snapshot != nullptr) {
+    owner->snapshot = state_->snapshots->Take(SequenceNumber(options.snapshot->sequence()), core_);
+  }
   // Before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);
   SequenceNumber visible;

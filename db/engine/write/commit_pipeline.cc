@@ -118,7 +118,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
 // Inline in the one caller: 40 instructions of a put.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::string_view batch,
                                                                         const WriteOptions& options, CommitTerms* terms,
-                                                                        LogPosition* end, Ranges* ranges) {
+                                                                        LogPosition* end, Aftermath* aftermath) {
   TimedMutexLock lock(commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
     return state_->Error();
@@ -131,13 +131,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   }
   RETURN_IF_ERROR(Prepare(batch));
   if (deletes_range_) [[unlikely]] {
-    *ranges = catalog_->range_deletes() ? Ranges::kDeleted : Ranges::kRefused;
-    if (*ranges == Ranges::kRefused) return absl::OkStatus();
+    *aftermath = catalog_->range_deletes() ? Aftermath::kCollect : Aftermath::kEnableRanges;
+    if (*aftermath == Aftermath::kEnableRanges) return absl::OkStatus();
   }
   const uint32_t count = BatchCount(batch);
   if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
   if (options.disable_wal && several_families_) return NotWholeWithoutLog();
   RETURN_IF_ERROR(MakeRoom(batch.size()));
+  if (views_renewed_) [[unlikely]] {
+    views_renewed_ = false;
+    *aftermath = Aftermath::kCollect;
+  }
   const SequenceNumber first = last_.next();
   if (options.disable_wal) {
     prepared_.front().target->unlogged = true;
@@ -167,14 +171,14 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
   if (BatchCount(batch) == 0) [[unlikely]]
     return WriteNothing(options.sync, terms);
   LogPosition end;
-  Ranges ranges = Ranges::kNone;
-  RETURN_IF_ERROR(Commit(batch, options, terms, &end, &ranges));
-  if (ranges == Ranges::kRefused) [[unlikely]] {
+  Aftermath aftermath = Aftermath::kNone;
+  RETURN_IF_ERROR(Commit(batch, options, terms, &end, &aftermath));
+  if (aftermath == Aftermath::kEnableRanges) [[unlikely]] {
     RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
     return Write(batch, options, pass, terms);
   }
   if (terms != nullptr && terms->outcome != CommitOutcome::kWritten) return absl::OkStatus();
-  if (ranges == Ranges::kDeleted) [[unlikely]]
+  if (aftermath == Aftermath::kCollect) [[unlikely]]
     state_->core->epochs.Collect();
   if (!options.sync) return absl::OkStatus();
   pass->End();  // others need not wait for the disk too
@@ -310,6 +314,7 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
   const EarlySwitch early = WhetherEarly();
   if (bytes >= tuning.memtable_bytes / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
   gate_->LookAtMemory();
+  LetGoOfSuperseded();
   if (early.now) {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;
@@ -324,6 +329,19 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
     bytes -= by_age[chosen++]->active->MemoryBytes();
   }
   return Switch(std::span(by_age).first(chosen));
+}
+
+void CommitPipeline::LetGoOfSuperseded() {
+  const size_t enough = state_->core->tuning.memtable_bytes / 128;
+  for (auto& [id, target] : targets_) {
+    if (target.active->SupersededBytes() < enough) continue;
+    StateLock lock(state_);
+    if (target.family->dropped()) continue;
+    MemTableReaders readers = target.family->RenewView(last_, &state_->core->epochs);
+    readers.snapshots = state_->snapshots->Sequences();
+    target.active->SetReaders(std::move(readers));
+    views_renewed_ = true;
+  }
 }
 
 const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {

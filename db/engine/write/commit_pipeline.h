@@ -92,14 +92,14 @@ class CommitPipeline {
  private:
   absl::Status Closed() const;
   // What a batch asks of its writer after its commit.
-  enum class Ranges : uint8_t {
-    kNone,     // nothing
-    kDeleted,  // what its range tombstones took the place of is to be freed
-    kRefused,  // nothing was written: the manifest must say first that the database has range deletes
+  enum class Aftermath : uint8_t {
+    kNone,          // nothing
+    kCollect,       // what it took the place of is to be freed: range tombstones, or views
+    kEnableRanges,  // nothing was written: the manifest must say first that the database has range deletes
   };
   // Everything but the sync. `end` is that of the batch in the log.
   absl::Status Commit(std::string_view batch, const WriteOptions& options, CommitTerms* terms, LogPosition* end,
-                      Ranges* ranges) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+                      Aftermath* aftermath) ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Whether a batch may be written now, by its terms: their outcome. `locks`: transactions hold locks.
   CommitOutcome Allows(const CommitTerms& terms, bool locks) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status WriteNothing(bool sync, CommitTerms* terms) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -142,6 +142,8 @@ class CommitPipeline {
   // With Options::large_batches, behind a large one.
   void FlushBehind(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status SwitchWhatIsFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Has memtables let go of what no reader needs, once much of theirs has been superseded.
+  void LetGoOfSuperseded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With one new log for all of them. `early`: before memtables are full.
   absl::Status Switch(std::span<Target* const> targets, bool early = false)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -165,6 +167,7 @@ class CommitPipeline {
   absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  bool views_renewed_ ABSL_GUARDED_BY(commit_mutex_) = false;  // and the old ones are still to be freed
   SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
   // The first entries of the batch in hand.
   // Filled in place: what is put together first and then moved waits for its own stores. The last is never full, for

@@ -8,6 +8,7 @@
 #include "db/state/memtable/memtable_entry.h"
 #include "db/state/memtable/memtable_index.h"
 #include "db/state/memtable/memtable_tree.h"
+#include "db/state/memtable/superseded_entries.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
@@ -29,6 +30,7 @@ class Counter {
   uint64_t value() const { return value_.load(std::memory_order_relaxed); }
   void Set(uint64_t value) { value_.store(value, std::memory_order_relaxed); }
   void Add(uint64_t n) { Set(value() + n); }
+  void Subtract(uint64_t n) { Set(value() - n); }
 
  private:
   std::atomic<uint64_t> value_{0};
@@ -48,6 +50,7 @@ struct MemTable::Impl {
         hash_seed(seed),
         budget(memory.budget),
         arena(budget, MemoryPart::kMemtables, memory.chunks),
+        superseded(budget, memory.copied_value_bytes, &value_pins),
         tree(order, &arena) {
     if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes, budget);
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
@@ -59,10 +62,14 @@ struct MemTable::Impl {
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
     SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
     const size_t bytes = MemTableEntry::Bytes(TrailerKind(trailer), user_key, value);
-    char* const memory = arena.AllocateAligned(bytes, MemTableEntry::kAlignment);
+    char* memory = superseded.Take(bytes);
+    if (memory == nullptr) memory = arena.AllocateAligned(SupersededEntries::RoundUp(bytes), MemTableEntry::kAlignment);
     return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
   }
   void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
+  void LetGoSome();
+  void LetGoBelow(const MemTableEntry* newer);
+  void LetGo(const MemTableEntry* entry);
   // Of a folded merge of the key that stands for all updates from `oldest` on.
   MemTableEntry::Shortcut ShortcutTo(std::string_view user_key, SequenceNumber oldest) const;
   void SortIntoTree(uint64_t count, const MemTableEntry* newest);
@@ -82,6 +89,11 @@ struct MemTable::Impl {
   Counter first_sequence;
   Counter last_sequence;
   Counter range_tombstones;  // how many were added
+  uint64_t superseded_bytes = 0;
+  bool any_single_deletes = false;
+  MemTableReaders readers;
+  mutable std::atomic<int64_t> value_pins{0};
+  SupersededEntries superseded;
   std::unique_ptr<RangeTombstoneMap> owned_ranges;
   std::atomic<const RangeTombstoneMap*> ranges = nullptr;
 
@@ -93,7 +105,39 @@ void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t byt
   last_sequence.Set(sequence.value());
   data_bytes.Add(bytes);
   if (IsTombstone(kind)) tombstones.Add(1);
+  any_single_deletes |= kind == ValueKind::kSingleDelete;
   entries.Add(1);
+}
+
+// Of the updates that came over others of their keys, looks at the oldest two that all readers see.
+void MemTable::Impl::LetGoSome() {
+  for (int i = 0; i < 2; ++i) {
+    const MemTableEntry* const newer = superseded.first();
+    if (newer == nullptr || TrailerSequence(newer->trailer()) > readers.settled) return;
+    LetGoBelow(newer);
+    superseded.PopFirst();
+  }
+}
+
+// Lets go of what no reader can see under `newer`, up to the first that one may see. A single delete must meet its put,
+// so that where there is one all stays.
+void MemTable::Impl::LetGoBelow(const MemTableEntry* newer) {
+  constexpr int kMost = 8;
+  if (any_single_deletes) return;
+  for (int i = 0; i < kMost && superseded.HasRoom(); ++i) {
+    const MemTableEntry* const entry = newer->previous();
+    if (entry == nullptr || newer->StandsOn(*entry)) return;
+    if (readers.MayReadBetween(TrailerSequence(entry->trailer()), TrailerSequence(newer->trailer()))) return;
+    newer->set_previous(entry->previous());
+    LetGo(entry);
+  }
+}
+
+void MemTable::Impl::LetGo(const MemTableEntry* entry) {
+  entries.Subtract(1);
+  data_bytes.Subtract(entry->data_bytes());
+  if (IsTombstone(entry->kind())) tombstones.Subtract(1);
+  if (!entry->stays()) superseded.Drop(entry);
 }
 
 MemTableEntry::Shortcut MemTable::Impl::ShortcutTo(std::string_view user_key, SequenceNumber oldest) const {
@@ -161,8 +205,26 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
   if (m.index.has_value()) {  // its bucket has been prefetched by now
     before == nullptr ? m.index->Insert(entry) : m.index->Replace(before, entry);
   }
+  if (before != nullptr) {
+    m.superseded_bytes += before->bytes_used();
+    m.superseded.Add(entry);
+  }
+  if (m.superseded.first() != nullptr) m.LetGoSome();
   m.Count(sequence, kind, entry->data_bytes());
 }
+
+size_t MemTable::SupersededBytes() const { return impl_->superseded_bytes; }
+
+void MemTable::SetReaders(MemTableReaders readers) {
+  impl_->superseded.SetViews(readers.oldest_view, readers.replaced_view);
+  impl_->superseded_bytes = 0;
+  impl_->readers = std::move(readers);
+}
+
+MemTable::ValuePin::ValuePin(std::shared_ptr<const MemTable> memtable) : memtable_(std::move(memtable)) {
+  memtable_->impl_->value_pins.fetch_add(1, std::memory_order_relaxed);
+}
+MemTable::ValuePin::~ValuePin() { memtable_->impl_->value_pins.fetch_sub(1, std::memory_order_release); }
 
 InsertHint MemTable::PrefetchAdd(std::string_view user_key, uint64_t hash) const {
   PrefetchLookup(hash);

@@ -2,7 +2,11 @@
 //
 // One writer at a time (under the caller's lock), and any number of concurrent readers without locks. Readers see every
 // entry whose sequence number was published (the caller's release store of the last visible sequence) before they
-// began. They may also see newer ones, which they skip by sequence number. Entries are never changed or removed.
+// began. They may also see newer ones, which they skip by sequence number. Entries never change.
+//
+// Law: an entry that newer ones of its key supersede is let go once no reader reads at a sequence number at which it
+// can be seen, and its memory is used again once no reader can stand at it (SetReaders). A reader holds the view in
+// which it found the memtable as long as it uses the entries; a value may outlive that as a ValuePin.
 //
 // Two structures lead to a key's newest entry, which links to the ones before it: a hash index for point lookups, and a
 // B+-tree with inline 8-byte key prefixes for ordered access. Both point to entries in an arena.
@@ -22,6 +26,7 @@
 #include "absl/status/status.h"
 #include "db/format/batch_format.h"
 #include "db/state/memtable/insert_hint.h"
+#include "db/state/memtable/memtable_readers.h"
 #include "db/state/ranges/range_tombstone_map.h"
 #include "table/iterate/iterator.h"
 #include "table/key/internal_key.h"
@@ -39,6 +44,8 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
     MemoryBudget* budget = nullptr;
     ReadyPages* chunks = nullptr;
     ReadyPages* indexes = nullptr;
+    // Values of more bytes may be pinned.
+    size_t copied_value_bytes = 0;
   };
   // `hash_seed` is the database's. The first entry creates the hash index, sized for `expected_bytes` of entries; more
   // entries make lookups somewhat slower. Without the index, lookups use the tree.
@@ -60,6 +67,11 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // for this key, or empty. `oldest`: of a folded merge, the oldest update that it stands for.
   void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash,
            const InsertHint& hint = {}, SequenceNumber oldest = {});
+  // Bytes of entries that were superseded by Add since the last SetReaders.
+  size_t SupersededBytes() const;
+  // From now on Add lets go of entries that none of `readers` needs. For the writer, when it has replaced the view that
+  // readers find the memtable in.
+  void SetReaders(MemTableReaders readers);
   // Prefetches what Add will touch. For the writer only.
   InsertHint PrefetchAdd(std::string_view user_key, uint64_t hash) const;
 
@@ -85,6 +97,17 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   std::optional<Found> Lookup(std::string_view user_key, uint64_t hash, SequenceNumber visible) const;
   // Of the entries of that key that are older than `newer`, the newest at or below `visible`.
   static std::optional<Found> LookupOlder(const Found& newer, SequenceNumber visible);
+  // Keeps the value of an entry where it is. To be made while the view is held in which the entry was found.
+  class ValuePin {
+   public:
+    explicit ValuePin(std::shared_ptr<const MemTable> memtable);
+    ~ValuePin();
+    ValuePin(const ValuePin&) = delete;
+    ValuePin& operator=(const ValuePin&) = delete;
+
+   private:
+    const std::shared_ptr<const MemTable> memtable_;
+  };
   // Prefetches what Lookup will touch first.
   void PrefetchLookup(uint64_t hash) const;
 
@@ -95,7 +118,7 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // operand, those before it that it does not stand for, down to the first that is none.
   std::unique_ptr<InternalIterator> NewIterator(SequenceNumber visible) const;
 
-  // May be read from any thread; exact while no Add runs.
+  // May be read from any thread; exact while no Add runs. Without what was let go, but for its memory.
   size_t MemoryBytes() const;   // all memory in use
   size_t DataBytes() const;     // of keys and values
   uint64_t EntryCount() const;  // range tombstones included

@@ -2,7 +2,8 @@
 // shortcut behind them, over the updates that it stands for.
 //
 // It is written completely before its address is published (release). Only its two links change afterwards, which the
-// writer stores (release) and readers follow (acquire).
+// writer stores (release) and readers follow (acquire). The lowest bit of the first says whether the entry must stay as
+// long as the memtable; entries begin at multiples of 8.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,9 @@ class MemTableEntry {
   uint32_t hash() const { return hash_; }
 
   // The update of the same key before this one, or null.
-  const MemTableEntry* previous() const { return previous_.load(std::memory_order_acquire); }
+  const MemTableEntry* previous() const {
+    return reinterpret_cast<const MemTableEntry*>(previous_.load(std::memory_order_acquire) & ~kStays);
+  }
   // The newest update of another key in the same bucket of the hash index, or null.
   const MemTableEntry* next_in_bucket() const { return next_in_bucket_.load(std::memory_order_acquire); }
   // The newest of this update and those before it that is at or below `visible`, or null.
@@ -66,8 +69,22 @@ class MemTableEntry {
   }
 
   // For the writer only.
-  void set_previous(const MemTableEntry* entry) const { previous_.store(entry, std::memory_order_release); }
+  void set_previous(const MemTableEntry* entry) const {
+    previous_.store(reinterpret_cast<uintptr_t>(entry) | (previous_.load(std::memory_order_relaxed) & kStays),
+                    std::memory_order_release);
+  }
+  bool stays() const { return (previous_.load(std::memory_order_relaxed) & kStays) != 0; }
+  // Inner nodes of the tree have its key.
+  void Stay() const { previous_.store(previous_.load(std::memory_order_relaxed) | kStays, std::memory_order_relaxed); }
+  // What it takes, without what is between its end and the next multiple of 8.
+  size_t bytes_used() const { return Bytes(kind(), user_key(), value()); }
   void set_next_in_bucket(const MemTableEntry* entry) const { next_in_bucket_.store(entry, std::memory_order_release); }
+
+  // Whether a reader of this update, an operand, needs `older` too if that is the one before it.
+  bool StandsOn(const MemTableEntry& older) const {
+    if (!IsOperand(kind())) return false;
+    return !HasShortcut(kind()) || TrailerSequence(older.trailer_) < shortcut().oldest;
+  }
 
   void Prefetch() const { __builtin_prefetch(this); }
   // Prefetches the cache line after the header's, with the end of the key and the beginning of the value.
@@ -102,7 +119,9 @@ class MemTableEntry {
         hash_(hash) {}
   const char* bytes() const { return reinterpret_cast<const char*>(this) + kHeaderBytes; }
 
-  mutable std::atomic<const MemTableEntry*> previous_ = nullptr;
+  static constexpr uintptr_t kStays = 1;
+
+  mutable std::atomic<uintptr_t> previous_ = 0;
   mutable std::atomic<const MemTableEntry*> next_in_bucket_ = nullptr;
   const Trailer trailer_;
   const uint32_t key_bytes_;

@@ -100,12 +100,16 @@ bool MemTableTree::AtTheEnd(std::string_view user_key) const {
   return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->user_key(), user_key);
 }
 
-// Whether `slot`, the first that is not before `user_key`, is that of the key itself.
-bool MemTableTree::Holds(const Leaf& leaf, uint32_t slot, std::string_view user_key) const {
-  if (slot == leaf.count.load(std::memory_order_relaxed)) return false;
-  const uint32_t skip = leaf.skip.load(std::memory_order_relaxed);
-  if (leaf.prefixes[slot].load(std::memory_order_relaxed) != PrefixAt(user_key, skip)) return false;
-  return order_.Equal(leaf.entries[slot].load(std::memory_order_relaxed)->user_key(), user_key);
+// For most new keys a look at the prefixes is enough.
+MemTableTree::Slot MemTableTree::FindIn(const Leaf& leaf, std::string_view user_key) const {
+  const uint32_t n = leaf.count.load(std::memory_order_relaxed);
+  if (n == 0) return {0, false};
+  const uint64_t prefix = PrefixAt(user_key, leaf.skip.load(std::memory_order_relaxed));
+  const uint32_t low = CountBelow(leaf.prefixes, 0, n, prefix);
+  if (low == n || leaf.prefixes[low].load(std::memory_order_relaxed) != prefix) [[likely]]
+    return {low, false};
+  const uint32_t at = Rank<false>(leaf, n, user_key);
+  return {at, at < n && order_.Equal(leaf.entries[at].load(std::memory_order_relaxed)->user_key(), user_key)};
 }
 
 // The prefix stays, since the key does.
@@ -127,8 +131,8 @@ void MemTableTree::PrefetchForDescent(const Node* inner) {
 // `leaf` is the one that the entry's key belongs to.
 const MemTableEntry* MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
   const uint32_t n = leaf->count.load(std::memory_order_relaxed);
-  const uint32_t slot = Rank<false>(*leaf, n, entry->user_key());
-  if (Holds(*leaf, slot, entry->user_key())) return Update(leaf, slot, entry);
+  const auto [slot, held] = FindIn(*leaf, entry->user_key());
+  if (held) return Update(leaf, slot, entry);
   if (n == kLeafSlots) return InsertFromRoot(entry);
   leaf->newest_slot = static_cast<uint8_t>(slot);
   if (slot == n) {
@@ -160,8 +164,8 @@ const MemTableEntry* MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
     if (node->leaf) {
       auto* const leaf = static_cast<Leaf*>(node);
       if (!leaf->full()) break;
-      const uint32_t slot = Rank<false>(*leaf, kLeafSlots, key);
-      if (Holds(*leaf, slot, key)) return Update(leaf, slot, entry);
+      const auto [slot, held] = FindIn(*leaf, key);
+      if (held) return Update(leaf, slot, entry);
       const uint32_t middle = WhereToSplit(*leaf, slot);
       if (middle == kLeafSlots) {
         AddLeafBehind(inner, at, leaf, entry, path.range());
@@ -282,6 +286,7 @@ void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t
 // Requires a Change of `parent`, which must have room. `right` was split off child `at`.
 void MemTableTree::AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right) {
   const uint32_t n = parent->count.load(std::memory_order_relaxed);
+  separator->Stay();
   ShiftRight(parent, at);
   for (uint32_t i = n + 1; i > at + 1; --i) {
     parent->children[i].store(parent->children[i - 1].load(std::memory_order_relaxed), std::memory_order_release);

@@ -1,6 +1,9 @@
 // The memtable's order: a B+-tree of user keys, with 8 bytes of each key inline. A slot of a leaf leads to its key's
 // newest update, which links to the ones before it, so that searches and scans cost keys and not updates.
 //
+// An entry that separates nodes stays as long as the tree. Other entries may go once a newer one of their key is in
+// their slot and no reader can stand at them.
+//
 // Inline bytes: all keys that can ever be in a node lie between the separators around it, and therefore share the bytes
 // that these separators share. A node compares the 8 key bytes after them (`skip`), as a number, and compares whole
 // keys only if these are equal. An inner node at the tree's left or right edge lacks a separator on one side: it skips
@@ -151,7 +154,11 @@ class MemTableTree {
   void Refit(AnyNode* node, Range range) const;
   template <uint32_t kSlots>
   void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
-  bool Holds(const Leaf& leaf, uint32_t slot, std::string_view user_key) const;
+  struct Slot {
+    uint32_t at;  // the first that is not before the key
+    bool held;    // it is that of the key itself
+  };
+  Slot FindIn(const Leaf& leaf, std::string_view user_key) const;
   static const MemTableEntry* Update(Leaf* leaf, uint32_t slot, const MemTableEntry* entry);
   const MemTableEntry* InsertInto(Leaf* leaf, const MemTableEntry* entry);
   void AppendLeaf(const MemTableEntry* entry);

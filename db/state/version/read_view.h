@@ -7,7 +7,10 @@
 // was written before the read began is then in the view, and no version visible at that number has been compacted away.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "db/state/memtable/memtable.h"
@@ -15,15 +18,32 @@
 
 namespace sepal {
 
+// What is known of a view when nobody may touch it.
+struct ViewLife {
+  ViewLife(uint64_t view_number, SequenceNumber all_since) : number(view_number), since(all_since) {}
+
+  const uint64_t number;       // they are numbered as they come
+  const SequenceNumber since;  // its readers read at or above this, but for those of snapshots
+  // Nobody holds the view any more.
+  std::atomic<bool> over{false};
+};
+
 struct ReadView : std::enable_shared_from_this<ReadView> {
   ReadView(std::shared_ptr<MemTable> active_memtable, std::vector<std::shared_ptr<const MemTable>> flushing,
-           std::shared_ptr<const Version> tables)
-      : active(std::move(active_memtable)), immutables(std::move(flushing)), version(std::move(tables)) {}
+           std::shared_ptr<const Version> tables, std::shared_ptr<ViewLife> its_life)
+      : active(std::move(active_memtable)),
+        immutables(std::move(flushing)),
+        version(std::move(tables)),
+        life(std::move(its_life)) {}
+  ~ReadView() { life->over.store(true, std::memory_order_release); }
+  ReadView(const ReadView&) = delete;
+  ReadView& operator=(const ReadView&) = delete;
 
   std::shared_ptr<MemTable> active;
   // The newest one first.
   std::vector<std::shared_ptr<const MemTable>> immutables;
   std::shared_ptr<const Version> version;
+  const std::shared_ptr<ViewLife> life;
 };
 
 }  // namespace sepal

@@ -14,8 +14,9 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kRingUnit = 8 * kPageBytes;
 constexpr uint64_t kLeastLogStep = 4 * kPageBytes;
 
-// The ring, the space beyond the records of the current log and the log that is made ahead; with the live logs they
-// take at most twice as much as memtables do.
+// A memtable whose keys are updated again and again is full when its log is several times as long, and then a flush
+// writes that much less. The ring, the space beyond the records of the current log and the log that is made ahead are
+// counted with the live logs.
 void SizeLogs(const Options& options, Tuning* t) {
   const uint64_t share = t->memtable_bytes / 16;
   t->log_ring_bytes = std::clamp(std::min<uint64_t>(options.memory_limit / 64, share) / kRingUnit * kRingUnit,
@@ -23,7 +24,7 @@ void SizeLogs(const Options& options, Tuning* t) {
   t->log_allocation_bytes = std::clamp(share / kPageBytes * kPageBytes, kLeastLogStep, t->log_allocation_bytes);
   const uint64_t beside_records =
       kPageBytes + t->log_ring_bytes + std::max(t->log_ring_bytes, t->log_allocation_bytes) + t->log_allocation_bytes;
-  t->log_limit_bytes = t->memtable_bytes * 2 - beside_records;
+  t->log_limit_bytes = t->memtable_bytes * 6 - beside_records;
 }
 
 }  // namespace

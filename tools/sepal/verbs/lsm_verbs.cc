@@ -358,7 +358,7 @@ class OptionsExplainVerb final : public Verb {
 
   void TellLog(const Tuning& tuning, Explanation* e) const {
     e->Bytes("log_limit_bytes", tuning.log_limit_bytes,
-             "two memtables, less the ring and what is reserved: live logs above which the family with the oldest is flushed");
+             "six memtables, less the ring and what is reserved: live logs above which the family with the oldest is flushed");
     e->Bytes("log_allocation_bytes", tuning.log_allocation_bytes, "the steps in which space for a log is reserved");
     e->Bytes("log_fragment_bytes", tuning.log_fragment_bytes, "a larger batch is written in fragments of this size");
     e->Bytes("log_ring_bytes", tuning.log_ring_bytes,

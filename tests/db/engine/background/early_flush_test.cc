@@ -39,7 +39,7 @@ TEST_F(EarlyFlushTest, TheFirstFlushComesEarlyAndSlowWritersFillMemtablesThen) {
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2));
   EXPECT_EQ(Flushes(), 1u);
   // As slow as can be: each waits for what the one before has set off.
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < 8; ++i) {
     ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
     EXPECT_EQ(Flushes(), 1u);
   }

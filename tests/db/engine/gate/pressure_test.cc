@@ -179,7 +179,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.tuning.memtable_limit_bytes = size_t{16} << 10;
   database.tuning.space_retry_micros = 10;
   ASSERT_OK(database.Reopen());
-  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(8000));
+  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(7500));
   // Less than all tables, and more than what is written below.
   database.memory.SetCapacity(database.memory.UsedBytes() + 250'000);
   bool compacted = false;
@@ -197,7 +197,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.memory.SetCapacity(UINT64_MAX);
   database.world->RunUntilIdle();
   EXPECT_TRUE(compacted);
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 8000u);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 7500u);
 }
 
 TEST(PressureOfLogsTest, OldLogsGoThoughAMergeWaitsForSpaceAndNoOtherMayRun) {

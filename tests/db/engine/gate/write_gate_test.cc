@@ -289,7 +289,7 @@ TEST_F(WriteGateTest, ABatchOfSmallEntriesThatWouldPassTheLimitIsRefusedByName) 
 TEST_F(WriteGateTest, TheLargestBatchOfSmallEntriesTakesWhatItWasCountedFor) {
   for (const uint64_t step : {1, 7919}) {
     WriteBatch batch;
-    for (uint64_t i = 0; i < 28'000; ++i) batch.Put(NumberedKey(i * step % 28'000), "");
+    for (uint64_t i = 0; i < 25'500; ++i) batch.Put(NumberedKey(i * step % 25'500), "");
     ASSERT_OK(db()->Write(batch));
     const uint64_t bytes = NumberProperty(db(), "sepal.memtable-bytes");
     // The memtable's index, and a chunk that is not full yet, come to it.

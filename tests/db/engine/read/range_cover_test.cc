@@ -59,7 +59,8 @@ class CoverWorld {
       edit.added_tables.push_back({ColumnFamilyId(0), 0, std::move(m)});
     }
     const VersionRef version = *BuildOn(std::make_shared<VersionRef::element_type>(order_), edit);
-    view_ = std::make_shared<ReadView>(active, std::vector<std::shared_ptr<const MemTable>>{immutable}, version);
+    view_ = std::make_shared<ReadView>(active, std::vector<std::shared_ptr<const MemTable>>{immutable}, version,
+                                       std::make_shared<ViewLife>(1, SequenceNumber()));
   }
 
   uint64_t last() const { return last_; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/state/memtable/memtable_entry.h"
 #include "gtest/gtest.h"
 #include "tests/db/state/memtable/memtable_fixture.h"
 #include "util/base/random.h"
@@ -35,6 +36,13 @@ class Versions {
 
   void AddSome(int count) {
     for (int i = 0; i < count; ++i) AddOne();
+  }
+  // Readers there are read at `settled` or above, or at one of `snapshots`, and none in an earlier view.
+  void SetReaders(uint64_t settled, const std::vector<uint64_t>& snapshots) {
+    MemTableReaders readers{.settled = SequenceNumber(settled), .oldest_view = views_, .replaced_view = views_};
+    for (const uint64_t snapshot : snapshots) readers.snapshots.emplace_back(snapshot);
+    ++views_;
+    table_.SetReaders(std::move(readers));
   }
   uint64_t last() const { return last_; }
   const MemTable& table() const { return table_; }
@@ -82,6 +90,7 @@ class Versions {
   MemTable table_{KeyOrder(), kMemTableSeed, 64 << 10, {}};
   Updates updates_;
   uint64_t last_ = 0;
+  uint64_t views_ = 1;
 };
 
 std::pair<std::string, uint64_t> Where(const InternalIterator& it) {
@@ -136,7 +145,138 @@ TEST_P(MemTableVersionsTest, SeeksStopBetweenUpdatesOfAKey) {
   }
 }
 
+TEST_P(MemTableVersionsTest, WhatReadersNeedStaysWhenTheRestIsLetGo) {
+  Versions versions(300 + GetParam());
+  Random random(GetParam());
+  std::vector<uint64_t> snapshots;
+  uint64_t settled = 0;
+  for (int round = 0; round < 60; ++round) {
+    versions.AddSome(200);
+    const auto expect_needed = [&](uint64_t visible) {
+      const Shown needed = versions.Needed(visible);
+      const auto it = versions.table().NewIterator(SequenceNumber(visible));
+      Shown shown;
+      for (it->SeekToFirst(); it->Valid(); it->Next()) shown.push_back(Where(*it));
+      ASSERT_EQ(shown, needed) << visible;
+    };
+    for (const uint64_t snapshot : snapshots) expect_needed(snapshot);
+    expect_needed(settled + random.Uniform(versions.last() - settled + 1));
+    expect_needed(versions.last());
+    ASSERT_TRUE(versions.table().Check().ok()) << versions.table().Check();
+    if (HasFailure()) return;
+    settled += random.Uniform(versions.last() - settled + 1);
+    if (random.OneIn(2)) snapshots.push_back(settled);
+    if (random.OneIn(4)) snapshots.erase(snapshots.begin() + random.Uniform(snapshots.size() + 1), snapshots.end());
+    versions.SetReaders(settled, snapshots);
+  }
+  EXPECT_LT(versions.table().EntryCount(), versions.last() / 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, MemTableVersionsTest, testing::Range(0, 4));
+
+// Of so many updates of a few keys, with readers that come and go.
+class MemTableSupersededTest : public testing::Test {
+ protected:
+  static constexpr size_t kCopied = 64;
+  MemoryBudget budget_{64 << 20};
+
+  void Update(uint64_t count, size_t value_bytes) {
+    for (uint64_t i = 0; i < count; ++i) {
+      ++last_;
+      Add(&table_, last_, absl::StrFormat("%02u", last_ % 10), std::string(value_bytes, static_cast<char>(last_)));
+    }
+  }
+  // All earlier views are gone, but for those from `oldest` on.
+  void Renew(std::optional<uint64_t> oldest = std::nullopt) {
+    table_.SetReaders({.settled = SequenceNumber(last_),
+                       .snapshots = snapshots_,
+                       .oldest_view = oldest.value_or(view_),
+                       .replaced_view = view_});
+    ++view_;
+  }
+
+  std::shared_ptr<MemTable> owned_ = std::make_shared<MemTable>(KeyOrder(), kMemTableSeed, 64 << 10,
+                                                                MemTable::Memory{&budget_, nullptr, nullptr, kCopied});
+  MemTable& table_ = *owned_;
+  uint64_t last_ = 0;
+  uint64_t view_ = 1;
+  std::vector<SequenceNumber> snapshots_;
+};
+
+TEST_F(MemTableSupersededTest, MemoryIsUsedAgain) {
+  for (int round = 0; round < 1000; ++round) {
+    Update(100, 100);
+    Renew();
+    ASSERT_LE(table_.EntryCount(), 320u);
+  }
+  EXPECT_EQ(table_.DataBytes(), table_.EntryCount() * 102);
+  EXPECT_LT(table_.MemoryBytes(), 128u << 10);
+  EXPECT_TRUE(table_.Check().ok()) << table_.Check();
+}
+
+TEST_F(MemTableSupersededTest, NothingIsUsedAgainWhileAViewIsHeldInWhichItCouldBeFound) {
+  Update(100, 100);
+  Renew();
+  const MemTable::Found held = *Find(table_, "05");
+  const std::string value(held.value);
+  const uint64_t view = view_;
+  for (int round = 0; round < 100; ++round) {
+    Update(100, 100);
+    Renew(view);
+    ASSERT_EQ(held.value, value) << round;
+    ASSERT_EQ(held.entry->key().user_key, "05");
+  }
+  const size_t bytes = table_.MemoryBytes();
+  for (int round = 0; round < 100; ++round) {
+    Update(100, 100);
+    Renew();
+  }
+  EXPECT_EQ(table_.MemoryBytes(), bytes);
+}
+
+TEST_F(MemTableSupersededTest, APinnedValueStaysWhereItIs) {
+  Update(100, 100);
+  Renew();
+  const std::string_view value = Find(table_, "05")->value;
+  const std::string copy(value);
+  {
+    const MemTable::ValuePin pin(owned_);
+    for (int round = 0; round < 20; ++round) {
+      Update(100, 100);
+      Renew();
+      ASSERT_EQ(value, copy) << round;
+    }
+  }
+  const size_t bytes = table_.MemoryBytes();
+  for (int round = 0; round < 20; ++round) {
+    Update(100, 100);
+    Renew();
+  }
+  EXPECT_EQ(table_.MemoryBytes(), bytes);
+}
+
+TEST_F(MemTableSupersededTest, WhatASnapshotSeesStays) {
+  Update(100, 100);
+  snapshots_ = {SequenceNumber(last_)};
+  const std::string seen(Find(table_, "05", last_)->value);
+  for (int round = 0; round < 20; ++round) {
+    Update(100, 100);
+    Renew();
+  }
+  EXPECT_EQ(Find(table_, "05", snapshots_.front().value())->value, seen);
+  EXPECT_LE(table_.EntryCount(), 330u);
+}
+
+TEST_F(MemTableSupersededTest, ASingleDeleteKeepsWhatItMayMeet) {
+  Update(10, 10);
+  Add(&table_, ++last_, "single", "put");
+  Add(&table_, ++last_, "single", "", ValueKind::kSingleDelete);
+  for (int round = 0; round < 20; ++round) {
+    Update(100, 10);
+    Renew();
+  }
+  EXPECT_EQ(table_.EntryCount(), last_);
+}
 
 // A counter's newest operand stands for all: how many came before is nothing to a reader.
 TEST(MemTableVersionsTest, AFoldedMergeLeadsPastWhatItStandsFor) {

@@ -1,0 +1,24 @@
+// Memory that is kept for later use, which nobody may touch meanwhile: AddressSanitizer checks it where it is in use.
+#pragma once
+
+#include <cstddef>
+
+#if defined(SEPAL_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace sepal {
+
+inline void Forbid([[maybe_unused]] char* bytes, [[maybe_unused]] size_t size) {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+  ASAN_POISON_MEMORY_REGION(bytes, size);
+#endif
+}
+
+inline void Allow([[maybe_unused]] char* bytes, [[maybe_unused]] size_t size) {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+  ASAN_UNPOISON_MEMORY_REGION(bytes, size);
+#endif
+}
+
+}  // namespace sepal
