@@ -7,6 +7,8 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "bench/temporary_directory.h"
@@ -38,6 +40,13 @@ const std::string& FirstValue() {
   return value;
 }
 
+// A directory that goes away at the end of the process, though its store is never closed.
+const std::string& NewDirectory(std::string_view name) {
+  static std::vector<std::unique_ptr<TemporaryDirectory>> directories;
+  directories.push_back(std::make_unique<TemporaryDirectory>(name));
+  return directories.back()->path();
+}
+
 // A store that runs one transaction at a time for each thread.
 class Store {
  public:
@@ -51,11 +60,11 @@ void Change(std::string* value) { ++(*value)[7]; }
 
 class SepalStore final : public Store {
  public:
-  explicit SepalStore(TransactionOptions options) : options_(options), directory_("sepal_transactions") {
+  explicit SepalStore(TransactionOptions options) : options_(options), directory_(NewDirectory("sepal_transactions")) {
     Options open;
     open.create_if_missing = true;
     open.memory_limit = kMemory;
-    db_ = DB::Open(open, directory_.path() + "/db").value();
+    db_ = DB::Open(open, directory_ + "/db").value();
     for (uint64_t i = 0; i < kKeys; ++i) SEPAL_CHECK(db_->Put(KeyOf(i), FirstValue()).ok());
     SEPAL_CHECK(db_->CompactRange().ok());
   }
@@ -75,14 +84,14 @@ class SepalStore final : public Store {
 
  private:
   const TransactionOptions options_;
-  TemporaryDirectory directory_;
+  const std::string directory_;
   std::unique_ptr<DB> db_;
 };
 
 #ifdef SEPAL_WITH_ROCKSDB
 class RocksStore final : public Store {
  public:
-  explicit RocksStore(bool pessimistic) : directory_("rocksdb_transactions") {
+  explicit RocksStore(bool pessimistic) : directory_(NewDirectory("rocksdb_transactions")) {
     rocksdb::Options open;
     open.create_if_missing = true;
     open.write_buffer_size = kMemory / 8;
@@ -94,12 +103,12 @@ class RocksStore final : public Store {
       rocksdb::TransactionDB* db = nullptr;
       rocksdb::TransactionDBOptions options;
       options.transaction_lock_timeout = 1000;
-      SEPAL_CHECK(rocksdb::TransactionDB::Open(open, options, directory_.path() + "/db", &db).ok());
+      SEPAL_CHECK(rocksdb::TransactionDB::Open(open, options, directory_ + "/db", &db).ok());
       pessimistic_.reset(db);
       base_ = db;
     } else {
       rocksdb::OptimisticTransactionDB* db = nullptr;
-      SEPAL_CHECK(rocksdb::OptimisticTransactionDB::Open(open, directory_.path() + "/db", &db).ok());
+      SEPAL_CHECK(rocksdb::OptimisticTransactionDB::Open(open, directory_ + "/db", &db).ok());
       optimistic_.reset(db);
       base_ = db;
     }
@@ -139,7 +148,7 @@ class RocksStore final : public Store {
     return false;
   }
 
-  TemporaryDirectory directory_;
+  const std::string directory_;
   std::unique_ptr<rocksdb::TransactionDB> pessimistic_;
   std::unique_ptr<rocksdb::OptimisticTransactionDB> optimistic_;
   rocksdb::DB* base_ = nullptr;
@@ -149,9 +158,9 @@ class RocksStore final : public Store {
 #ifdef SEPAL_WITH_LMDB
 class LmdbStore final : public Store {
  public:
-  LmdbStore() : directory_("lmdb_transactions") {
+  LmdbStore() : directory_(NewDirectory("lmdb_transactions")) {
     SEPAL_CHECK(mdb_env_create(&env_) == 0 && mdb_env_set_mapsize(env_, size_t{4} << 30) == 0);
-    SEPAL_CHECK(mdb_env_open(env_, directory_.path().c_str(), MDB_NOSYNC | MDB_WRITEMAP, 0644) == 0);
+    SEPAL_CHECK(mdb_env_open(env_, directory_.c_str(), MDB_NOSYNC | MDB_WRITEMAP, 0644) == 0);
     MDB_txn* txn = nullptr;
     SEPAL_CHECK(mdb_txn_begin(env_, nullptr, 0, &txn) == 0 && mdb_dbi_open(txn, nullptr, 0, &dbi_) == 0);
     for (uint64_t i = 0; i < kKeys; ++i) Put(txn, KeyOf(i), FirstValue());
@@ -179,7 +188,7 @@ class LmdbStore final : public Store {
     SEPAL_CHECK(mdb_put(txn, dbi_, &name, &bytes, 0) == 0);
   }
 
-  TemporaryDirectory directory_;
+  const std::string directory_;
   MDB_env* env_ = nullptr;
   MDB_dbi dbi_ = 0;
 };
@@ -217,13 +226,12 @@ std::unique_ptr<Store> NewStore(Kind kind) {
   }
 }
 
-// One of each kind, for the whole run. The transactions that threads keep go before it: those of the main thread go
-// before all that is static.
+// One of each kind, for the whole run, and never closed: threads keep transactions of it.
 Store* StoreOf(Kind kind) {
-  static std::array<std::unique_ptr<Store>, 6> stores;
-  std::unique_ptr<Store>& store = stores[static_cast<size_t>(kind)];
-  if (store == nullptr) store = NewStore(kind);
-  return store.get();
+  static std::array<Store*, 6> stores = {};
+  Store*& store = stores[static_cast<size_t>(kind)];
+  if (store == nullptr) store = NewStore(kind).release();
+  return store;
 }
 
 void BM_Transaction(benchmark::State& state, Kind kind, bool zipf) {
