@@ -46,9 +46,10 @@ inline constexpr size_t LeastValueBytes(ValueKind kind) { return kind == ValueKi
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
 
 // Whether what a reader of this update sees depends on the updates of the key before it.
-inline constexpr bool IsOperand(ValueKind kind) {
-  return kind == ValueKind::kMerge || kind == ValueKind::kFoldedMerge;
-}
+inline constexpr bool IsOperand(ValueKind kind) { return kind == ValueKind::kMerge || kind == ValueKind::kFoldedMerge; }
+// Whether it is an operand that stands for older ones too.
+inline constexpr bool IsFolded(ValueKind kind) { return kind == ValueKind::kFoldedMerge; }
+inline constexpr bool IsSingleDelete(ValueKind kind) { return kind == ValueKind::kSingleDelete; }
 
 using Trailer = uint64_t;
 

@@ -105,7 +105,7 @@ void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t byt
   last_sequence.Set(sequence.value());
   data_bytes.Add(bytes);
   if (IsTombstone(kind)) tombstones.Add(1);
-  any_single_deletes |= kind == ValueKind::kSingleDelete;
+  any_single_deletes |= IsSingleDelete(kind);
   entries.Add(1);
 }
 
@@ -199,7 +199,7 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
   if (m.index.has_value()) m.index->Prefetch(short_hash);
 
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
-  if (kind == ValueKind::kFoldedMerge) [[unlikely]]
+  if (IsFolded(kind)) [[unlikely]]
     entry->SetShortcut(m.ShortcutTo(user_key, oldest));
   const MemTableEntry* const before = m.tree.Insert(entry, hint);
   if (m.index.has_value()) {  // its bucket has been prefetched by now

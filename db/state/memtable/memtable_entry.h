@@ -20,7 +20,7 @@ class MemTableEntry {
  public:
   static constexpr size_t kAlignment = 8;
   static size_t Bytes(ValueKind kind, std::string_view user_key, std::string_view value) {
-    return kHeaderBytes + user_key.size() + value.size() + (HasShortcut(kind) ? sizeof(Shortcut) : 0);
+    return kHeaderBytes + user_key.size() + value.size() + (IsFolded(kind) ? sizeof(Shortcut) : 0);
   }
   struct Shortcut {
     SequenceNumber oldest;              // that the entry stands for
@@ -34,7 +34,7 @@ class MemTableEntry {
     char* bytes = memory + kHeaderBytes;
     if (!user_key.empty()) std::memcpy(bytes, user_key.data(), user_key.size());
     if (!value.empty()) std::memcpy(bytes + user_key.size(), value.data(), value.size());
-    if (HasShortcut(entry->kind())) entry->SetShortcut({});
+    if (IsFolded(entry->kind())) entry->SetShortcut({});
     return entry;
   }
   // For folded merges, before publication.
@@ -65,7 +65,7 @@ class MemTableEntry {
   // Of the updates before this one, the newest that a reader of this one needs too; null: none.
   const MemTableEntry* NextNeeded() const {
     if (!IsOperand(kind())) return nullptr;
-    return HasShortcut(kind()) ? shortcut().to : previous();
+    return IsFolded(kind()) ? shortcut().to : previous();
   }
 
   // For the writer only.
@@ -83,7 +83,7 @@ class MemTableEntry {
   // Whether a reader of this update, an operand, needs `older` too if that is the one before it.
   bool StandsOn(const MemTableEntry& older) const {
     if (!IsOperand(kind())) return false;
-    return !HasShortcut(kind()) || TrailerSequence(older.trailer_) < shortcut().oldest;
+    return !IsFolded(kind()) || TrailerSequence(older.trailer_) < shortcut().oldest;
   }
 
   void Prefetch() const { __builtin_prefetch(this); }
@@ -97,14 +97,13 @@ class MemTableEntry {
   }
 
  private:
-  static bool HasShortcut(ValueKind kind) { return kind == ValueKind::kFoldedMerge; }
   Shortcut shortcut() const {
     Shortcut shortcut;
     std::memcpy(&shortcut, bytes() + key_bytes_ + value_bytes_, sizeof(shortcut));
     return shortcut;
   }
   const MemTableEntry* Towards(SequenceNumber visible) const {
-    if (HasShortcut(kind()) && shortcut().oldest > visible) [[unlikely]]
+    if (IsFolded(kind()) && shortcut().oldest > visible) [[unlikely]]
       return shortcut().to;
     return previous();
   }
