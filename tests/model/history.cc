@@ -92,6 +92,9 @@ void History::Step() {
       {10, "maintain", &History::Maintain},
       {6, "clock", &History::AdvanceClock},
       {5, "epoch", &History::SetEpoch},
+      {8, "name a snapshot", &History::CreateNamed},
+      {5, "drop a named snapshot", &History::DropNamed},
+      {15, "read at a named snapshot", &History::ReadNamed},
       {6, "create family", &History::CreateFamily},
       {4, "drop family", &History::DropFamily},
       {5, "reopen", &History::Reopen},
@@ -224,11 +227,14 @@ void History::Settle() {
   for (const std::string& name : names) {
     if (!FindFamily(name)) return;
   }
+  SettleNames();
+  if (failed() || crashed_) return;
   const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
   if (failed() || crashed_) return;
   model_.TruncateAfter(survivors);
   acknowledged_ = synced_ = survivors;
   power_lost_ = false;
+  CheckAllNamed();
   Maintain();
 }
 
