@@ -10,10 +10,7 @@
 
 namespace sepal::model {
 
-namespace {
-
-// The first entry in which two lists differ.
-std::string Difference(const Entries& found, const Entries& expected) {
+std::string History::Difference(const Entries& found, const Entries& expected) {
   size_t i = 0;
   while (i < found.size() && i < expected.size() && found[i] == expected[i]) ++i;
   const auto show = [](const Entries& entries, size_t at) {
@@ -21,8 +18,6 @@ std::string Difference(const Entries& found, const Entries& expected) {
   };
   return absl::StrFormat("at %u found %s, expected %s; ", i, show(found, i), show(expected, i));
 }
-
-}  // namespace
 
 History::History(uint64_t seed, Threads threads, reliability::Parts kept)
     : seed_(seed), kept_(std::move(kept)), random_(seed), database_(threads, seed) {

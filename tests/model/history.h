@@ -75,6 +75,8 @@ class History {
     if (!holds) Fail(std::move(what));
   }
   std::string Describe() const;
+  // The first entry in which two lists differ.
+  static std::string Difference(const Entries& found, const Entries& expected);
   void Step();
   void Start();
   void Reopen();

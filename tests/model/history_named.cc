@@ -61,7 +61,8 @@ void History::CheckNamed(const std::string& name, const Snapshot& snapshot) {
   const std::unique_ptr<Iterator> iterator = database_.db->NewIterator(Handle(family), {.snapshot = &snapshot});
   const Entries shown = ReadAll(iterator.get());
   if (!Succeeded(iterator->status(), "reading at a name")) return;
-  Expect(shown == model_.Contents(family, named_.at(name).batch), absl::StrFormat("what %s shows of %s", name, family));
+  const Entries expected = model_.Contents(family, named_.at(name).batch);
+  Expect(shown == expected, absl::StrFormat("what %s shows of %s: %s", name, family, Difference(shown, expected)));
 }
 
 std::string History::RandomName() {
