@@ -17,6 +17,7 @@
 #include "db/engine/open/log_place.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
+#include "db/state/version/snapshot_list.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 #include "util/base/status.h"
@@ -205,14 +206,17 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   manifest_ = ManifestState();
   ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
   Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
-        .reason = absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
-                                  "tables were merged, so entries that were overwritten or deleted may reappear",
-                                  ToStd(damage.message()))});
+        .reason =
+            absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
+                            "tables were merged, so entries that were overwritten or deleted may reappear, and named "
+                            "snapshots are lost",
+                            ToStd(damage.message()))});
   database_id_ = salvaged.database_id;
   removed_ = salvaged.removed;
   for (const FileNumber number : removed_) TakeNumber(number);
   for (const VersionEdit& edit : salvaged.edits) SalvageEdit(edit);
   for (const ColumnFamilyId id : salvaged.dropped) DropFamily(id);
+  TellOfLostSnapshots(report_->dropped.back().file);
   for (const LogFile& log : logs_) {
     if (database_id_ == 0 && log.header.has_value()) database_id_ = log.header->database_id;
     damaged_logs_.insert(log.name);
@@ -224,6 +228,21 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   }
   for (auto& [id, family] : families_) RETURN_IF_ERROR(Resolve(&family));
   return absl::OkStatus();
+}
+
+std::vector<SequenceNumber> Repairing::NamedSequences() const {
+  std::vector<KeptSnapshot> kept;
+  for (const auto& [name, snapshot] : manifest_.snapshots) kept.push_back(snapshot);
+  return SequencesOf(kept);
+}
+
+// A merge of all tables keeps the newest version of each key alone.
+void Repairing::TellOfLostSnapshots(const std::string& manifest) {
+  for (const auto& [name, snapshot] : std::exchange(manifest_.snapshots, {})) {
+    Drop({.file = manifest,
+          .reason = absl::StrFormat("the named snapshot \"%s\", at sequence %u", Printable(name),
+                                    snapshot.sequence.value())});
+  }
 }
 
 // Takes an edit while others may be missing, or contradict it.
@@ -385,6 +404,7 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
   }
   VersionEdit head;
   head.range_deletes = manifest_.range_deletes;
+  for (const auto& [name, snapshot] : manifest_.snapshots) head.created_snapshots.push_back(snapshot);
   for (const auto& [id, family] : families_) {
     head.range_deletes |= std::any_of(family.tables.begin(), family.tables.end(),
                                       [](const AddedTable& added) { return HoldsRangeTombstones(added.table); });

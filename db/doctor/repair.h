@@ -76,6 +76,9 @@ class Repairing {
   absl::Status OpenDirectories();
   absl::Status ListFiles();
   void TakeNumber(FileNumber number);
+  // Of the logs, and of what is written of them.
+  std::vector<SequenceNumber> NamedSequences() const;
+  void TellOfLostSnapshots(const std::string& manifest);
   // What the manifest says.
   absl::Status ReadManifest();
   absl::Status CheckOwnerOfLogs() const;

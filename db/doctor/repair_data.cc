@@ -435,7 +435,8 @@ absl::Status Repairing::ReplayLogs() {
            },
        .flush = [this](ColumnFamilyId id,
                        const std::shared_ptr<const MemTable>& memtable) { return FlushReplayed(id, memtable); },
-       .memtable_bytes = tuning_.memtable_bytes});
+       .memtable_bytes = tuning_.memtable_bytes,
+       .snapshots = NamedSequences()});
   AddFamilies(&replay);
   RETURN_IF_ERROR(ReadLogsInto(&replay));
   RETURN_IF_ERROR(AddRings());
@@ -483,11 +484,11 @@ absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<c
   // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
   // delete is to take away.
   const TableOutputContext context = OutputContext(family);
-  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
-                   FlushMemTablesAndRanges({.context = context,
-                                            .memtables = {&memtable, 1},
-                                            .snapshots = {memtable->LastSequence()},
-                                            .keeps_single_deletes = !certain_}));
+  const std::vector<SequenceNumber> standing = StandingThrough(NamedSequences(), memtable->LastSequence());
+  ASSIGN_OR_RETURN(
+      const std::vector<TableMetadata> tables,
+      FlushMemTablesAndRanges(
+          {.context = context, .memtables = {&memtable, 1}, .snapshots = standing, .keeps_single_deletes = !certain_}));
   for (const TableMetadata& table : tables) family.tables.push_back({.family = id, .level = 0, .table = table});
   return absl::OkStatus();
 }

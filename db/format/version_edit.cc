@@ -31,6 +31,8 @@ enum Tag : uint32_t {
   kKeptOptions = 27,
   kFamilySchema = 28,
   kLogDirectory = 29,
+  kSnapshotCreated = 30,
+  kSnapshotDropped = 32,
   kClockFloor = 36,
 };
 
@@ -38,7 +40,9 @@ constexpr uint64_t kMergesFeature = 1;
 constexpr uint64_t kRangeDeletesFeature = 2;
 constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kFilterFeature = 8;
-constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature;
+constexpr uint64_t kSnapshotsFeature = 16;
+constexpr uint64_t kKnownFeatures =
+    kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature | kSnapshotsFeature;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5 };
@@ -175,11 +179,11 @@ absl::Status SkipFields(std::string_view whole, Decoder* in) {
                     [](uint32_t, Decoder*) -> absl::StatusOr<bool> { return false; });
 }
 
-KeptOptions TakeKeptOptions(Decoder* in) {
-  KeptOptions kept;
+absl::Status TakeKeptOptions(Decoder* in, VersionEdit* edit) {
+  KeptOptions& kept = edit->kept_options.emplace_back();
   kept.family = TakeFamily(in);
   kept.fields = in->Bytes(in->remaining());
-  return kept;
+  return DecodeKeptOptions(kept.fields).status();
 }
 
 std::vector<FilterEpoch> TakeFilterEpochs(Decoder* in) {
@@ -240,6 +244,33 @@ absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
   return absl::OkStatus();
 }
 
+absl::Status TakeSnapshot(uint32_t tag, Decoder* in, VersionEdit* edit) {
+  if (tag == kSnapshotDropped) {
+    edit->dropped_snapshots.emplace_back(in->LengthPrefixed());
+    return absl::OkStatus();
+  }
+  KeptSnapshot& kept = edit->created_snapshots.emplace_back();
+  kept.name = in->LengthPrefixed();
+  kept.sequence = TakeSequence(in);
+  kept.created_millis = in->Varint();
+  kept.expires_millis = in->Varint();
+  return SkipFields("named snapshot", in);
+}
+
+void PutSnapshots(const VersionEdit& edit, FieldWriter* w) {
+  for (const std::string& name : edit.dropped_snapshots) {
+    w->Field(kSnapshotDropped, [&](std::string* f) { PutLengthPrefixed(f, name); });
+  }
+  for (const KeptSnapshot& kept : edit.created_snapshots) {
+    w->Field(kSnapshotCreated, [&](std::string* f) {
+      PutLengthPrefixed(f, kept.name);
+      PutVarint(f, kept.sequence.value());
+      PutVarint(f, kept.created_millis);
+      PutVarint(f, kept.expires_millis);
+    });
+  }
+}
+
 ClockFloor TakeClockFloor(Decoder* in) {
   const uint64_t now = in->Varint();
   return {now, in->Varint()};
@@ -248,6 +279,7 @@ ClockFloor TakeClockFloor(Decoder* in) {
 // What readers of the edit must know.
 uint64_t FeaturesOf(const VersionEdit& edit) {
   uint64_t features = (edit.range_deletes ? kRangeDeletesFeature : 0) | (edit.expires ? kExpiryFeature : 0);
+  if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= kSnapshotsFeature;
   for (const FamilySchema& schema : edit.schemas) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;
     if (schema.ttl_millis > 0) features |= kExpiryFeature;
@@ -309,14 +341,17 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       RETURN_IF_ERROR(TakeTableWithFields(in, edit));
       return true;
     case kKeptOptions:
-      edit->kept_options.push_back(TakeKeptOptions(in));
-      RETURN_IF_ERROR(DecodeKeptOptions(edit->kept_options.back().fields).status());
+      RETURN_IF_ERROR(TakeKeptOptions(in, edit));
       return true;
     case kFamilySchema:
       RETURN_IF_ERROR(TakeSchema(in, edit));
       return true;
     case kLogDirectory:
       RETURN_IF_ERROR(TakeLogDirectory(in, edit));
+      return true;
+    case kSnapshotCreated:
+    case kSnapshotDropped:
+      RETURN_IF_ERROR(TakeSnapshot(tag, in, edit));
       return true;
     case kClockFloor:
       SetOnce(&edit->clock_floor, TakeClockFloor(in), in);
@@ -342,24 +377,7 @@ void PutSchema(std::string* out, const FamilySchema& schema) {
   });
 }
 
-std::string SchemaText(const FamilySchema& schema) {
-  const uint32_t family = schema.family.value();
-  std::string s;
-  if (!schema.merge_operator.empty()) {
-    s += absl::StrFormat("family %u has merge operator \"%s\"\n", family, Printable(schema.merge_operator));
-  }
-  if (schema.ttl_millis > 0) s += absl::StrFormat("puts of family %u expire after %u ms\n", family, schema.ttl_millis);
-  if (!schema.filter.empty()) {
-    s += absl::StrFormat("family %u has filter \"%s\"\n", family, Printable(schema.filter));
-  }
-  for (const FilterEpoch& epoch : schema.filter_epochs) {
-    s += absl::StrFormat("the filter of family %u is at epoch \"%s\" from sequence %u on\n", family,
-                         Printable(epoch.epoch), epoch.sequence.value());
-  }
-  return s;
-}
-
-// What data means: features, the clock and schemas.
+// What data means: features, the clock, snapshots and schemas.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
   if (const uint64_t features = FeaturesOf(edit); features != 0) {
     w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
@@ -370,6 +388,7 @@ void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
       PutVarint(f, edit.clock_floor->removed_millis);
     });
   }
+  PutSnapshots(edit, w);
   for (const FamilySchema& schema : edit.schemas) {
     w->Field(kFamilySchema, [&](std::string* f) { PutSchema(f, schema); });
   }
@@ -447,53 +466,6 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
   RETURN_IF_ERROR(
       TakeFields("version edit", bytes, [&](uint32_t tag, Decoder* in) { return TakeField(tag, in, &edit); }));
   return edit;
-}
-
-std::string ToString(const VersionEdit& edit) {
-  std::string s;
-  if (edit.database_id) s += absl::StrFormat("database id %s\n", Hex64(*edit.database_id));
-  if (edit.hash_seed) s += absl::StrFormat("hash seed %s\n", Hex64(*edit.hash_seed));
-  if (edit.next_file_number) s += absl::StrFormat("next file number %u\n", edit.next_file_number->value());
-  if (edit.last_sequence) s += absl::StrFormat("last sequence %u\n", edit.last_sequence->value());
-  if (edit.min_log_number) s += absl::StrFormat("minimum log number %u\n", edit.min_log_number->value());
-  if (edit.expires) s += "puts may expire\n";
-  if (edit.clock_floor) {
-    s += absl::StrFormat("clock at %u ms or later; removed what had expired by %u ms\n", edit.clock_floor->now_millis,
-                         edit.clock_floor->removed_millis);
-  }
-  for (const ColumnFamilyCreation& created : edit.created_families) {
-    s += absl::StrFormat("create column family %u \"%s\", comparator %s%s\n", created.id.value(),
-                         Printable(created.name), Printable(created.comparator_name),
-                         created.equal_means_identical ? "" : " (equal keys may differ)");
-  }
-  for (const KeptOptions& kept : edit.kept_options) {
-    s += absl::StrFormat("family %u is kept with options of its own, %u bytes\n", kept.family.value(),
-                         kept.fields.size());
-  }
-  if (edit.range_deletes) s += "uses range deletes\n";
-  for (const FamilySchema& schema : edit.schemas) s += SchemaText(schema);
-  for (const ColumnFamilyId dropped : edit.dropped_families) {
-    s += absl::StrFormat("drop column family %u\n", dropped.value());
-  }
-  for (const FlushedThrough& flushed : edit.flushed_through) {
-    s += absl::StrFormat("family %u flushed through %u\n", flushed.family.value(), flushed.sequence.value());
-  }
-  for (const RemovedTable& removed : edit.removed_tables) {
-    s += absl::StrFormat("family %u level %d remove table %06u\n", removed.family.value(), removed.level,
-                         removed.number.value());
-  }
-  for (const AddedTable& added : edit.added_tables) {
-    s += absl::StrFormat("family %u level %d add %s\n", added.family.value(), added.level, ToString(added.table));
-  }
-  if (edit.closed_log) {
-    s += absl::StrFormat("log %06u closed at %u bytes\n", edit.closed_log->number.value(),
-                         edit.closed_log->length_bytes);
-  }
-  if (edit.log_directory) {
-    s += absl::StrFormat("logs in \"%s\", of the database in \"%s\"\n", Printable(edit.log_directory->logs, 1024),
-                         Printable(edit.log_directory->database, 1024));
-  }
-  return s;
 }
 
 }  // namespace sepal

@@ -20,7 +20,7 @@
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
 // |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
-// |     |                      | 4: expiring puts, 8: filters of compactions                                        |
+// |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots                   |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
@@ -37,12 +37,16 @@
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
+// | 30  | snapshot created     | name bytes; a sequence number; two times in milliseconds since 1970: when it was   |
+// |     |                      | created, and when it expires (0: never); fields, of which none is known            |
+// | 32  | snapshot dropped     | name bytes                                                                         |
 // | 36  | clock floor          | two times in milliseconds since 1970: the greatest that anybody took for now, and  |
 // |     |                      | the greatest up to which jobs removed what had expired. Written only with          |
 // |     |                      | expiring puts                                                                      |
 //
 // Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10, 22, 29 and 36 occur at most once in an edit.
-// Removals of an edit apply before its additions, so that a table may move between levels.
+// Removals of an edit apply before its additions, so that a table may move between levels, and drops of snapshots
+// before creations.
 #pragma once
 
 #include <cstdint>
@@ -134,6 +138,16 @@ struct ClockFloor {
   friend bool operator==(const ClockFloor&, const ClockFloor&) = default;
 };
 
+// A snapshot that the database keeps until it is dropped. Everything up to its sequence number that was logged is
+// durable before the edit is.
+struct KeptSnapshot {
+  std::string name;
+  SequenceNumber sequence;
+  uint64_t created_millis = 0;
+  uint64_t expires_millis = 0;  // 0: never
+  friend bool operator==(const KeptSnapshot&, const KeptSnapshot&) = default;
+};
+
 struct VersionEdit {
   std::optional<uint64_t> database_id;
   std::optional<uint64_t> hash_seed;
@@ -146,6 +160,8 @@ struct VersionEdit {
   bool range_deletes = false;         // the database uses them
   bool expires = false;               // the database has, or is to have, puts that expire
   std::optional<ClockFloor> clock_floor;
+  std::vector<KeptSnapshot> created_snapshots;
+  std::vector<std::string> dropped_snapshots;
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
   std::vector<AddedTable> added_tables;

@@ -77,6 +77,7 @@
 #include "sepal/iterator.h"
 #include "sepal/key_filter.h"
 #include "sepal/merge_operator.h"
+#include "sepal/named_snapshots.h"
 #include "sepal/options.h"
 #include "sepal/perf_context.h"
 #include "sepal/properties.h"
@@ -148,10 +149,9 @@ class SEPAL_EXPORT DB {
   // manifest. Tables are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
   // Deletes the database in `directory`, with everything that repairs have put aside, and its logs in
-  // `options.log_directory`. Other files stay; the directory itself is removed if it is empty then. Only `env` and
-  // `log_directory` of `options` are used. Returns ok if there is no database. Unavailable if the database is open, or
-  // if another open database keeps its logs there; FailedPrecondition if the files belong to another engine. After an
-  // error some files may be gone; call it again.
+  // `options.log_directory`. Other files stay; the directory is removed if it is empty then. Only `env` and
+  // `log_directory` of `options` are used. Ok if there is no database; Unavailable if it is open, or if another open
+  // one keeps its logs there; FailedPrecondition for files of another engine. After an error, call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Restores a database that cannot be opened, or parts of which return `DataLoss`, from whatever can still be read,
   // and returns a report of exactly what was dropped. `options` are as for Open; the comparators must be those of the
@@ -217,8 +217,7 @@ class SEPAL_EXPORT DB {
   absl::StatusOr<bool> DeleteIf(const ColumnFamily& family, std::string_view key, std::string_view expected,
                                 const WriteOptions& options = {});
 
-  // Begins a transaction (sepal/transaction.h). FailedPrecondition if the database is read-only; InvalidArgument if an
-  // option is out of its range.
+  // Begins a transaction (sepal/transaction.h). InvalidArgument if an option is out of its range.
   virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options = {}) = 0;
   // Begins a transaction, calls `body` with it, which leaves it open, and commits it. If `body` or the commit returns
   // Aborted, everything is done again, after a pause that grows, until it succeeds or `kMostTransactionAttempts` have
@@ -226,8 +225,7 @@ class SEPAL_EXPORT DB {
   absl::Status RunTransaction(const TransactionOptions& options, const std::function<absl::Status(Transaction&)>& body,
                               const WriteOptions& write_options = {});
 
-  // Reads the value of `key`; `key` may point into `value`. If the key does not exist, returns NotFound (without
-  // allocating memory) and leaves `value` empty.
+  // Reads the value of `key`, which may point into `value`. NotFound (without allocating memory) leaves `value` empty.
   virtual absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                            const ReadOptions& options = kDefaultReadOptions) = 0;
   virtual absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
@@ -254,9 +252,14 @@ class SEPAL_EXPORT DB {
     return ScanRange(NewIterator(family, options));
   }
 
-  // Returns a snapshot of all column families as of now. The versions that it sees are kept until its last owner
-  // releases it.
+  // A snapshot of all column families as of now: what it sees is kept until its last owner releases it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
+  // The same, kept durably under `name` until DropSnapshot (sepal/named_snapshots.h). AlreadyExists: it is taken.
+  virtual absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
+                                                                         const NamedSnapshotOptions& options = {}) = 0;
+  virtual absl::StatusOr<std::shared_ptr<const Snapshot>> FindSnapshot(std::string_view name) = 0;
+  virtual absl::Status DropSnapshot(std::string_view name) = 0;
+  virtual absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() = 0;
 
   // Valid as long as this object.
   const ColumnFamily& DefaultColumnFamily() const { return *default_column_family_; }
@@ -276,8 +279,7 @@ class SEPAL_EXPORT DB {
   // The names of all column families that were not dropped, in the order of their ids, the default one first.
   virtual std::vector<std::string> ColumnFamilyNames() = 0;
 
-  // Writes the family's memtable to tables, which form one sorted run. Does nothing if the memtable is empty.
-  // `Cancelled` if Close came before the memtable was written to tables.
+  // Writes the family's memtable, if it holds anything, to tables, which form one sorted run. `Cancelled`: Close came.
   virtual absl::Status Flush(const ColumnFamily& family, const FlushOptions& options = {}) = 0;
   // Makes all earlier writes durable, except those with `disable_wal`, which only Flush makes durable.
   virtual absl::Status Sync() = 0;
@@ -286,8 +288,8 @@ class SEPAL_EXPORT DB {
   // `Cancelled` if `options.progress` or Close ended it; what was compacted by then stays. `DataLoss` if a table that
   // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`.
   virtual absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options = {}) = 0;
-  // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one.
-  // Returns ok, possibly with work left, if the database is closed meanwhile.
+  // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one. Ok,
+  // possibly with work left, if the database is closed meanwhile.
   virtual absl::Status WaitForBackgroundWork() = 0;
   // Returns once no flush or compaction reads or writes files any more: a running flush is completed first, and a
   // running compaction, CompactRange included, stops where it is. No work begins or continues until
@@ -347,8 +349,7 @@ class SEPAL_EXPORT DB {
   // The statistics of the whole database. Valid as long as this object, also after Close.
   virtual Statistics& statistics() = 0;
 
-  // Checks the order and the consistency of the whole tree in memory, and that every file exists with the expected
-  // size.
+  // Checks the order and consistency of the whole tree in memory, and that every file exists with the expected size.
   virtual absl::Status CheckConsistency() = 0;
   // Reads every byte of every table file, verifies its checksum, and checks that entries, index and filters agree.
   // Continues to the end and returns the first damage. `progress`, if set, is called before the first table and after

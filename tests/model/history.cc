@@ -10,10 +10,7 @@
 
 namespace sepal::model {
 
-namespace {
-
-// The first entry in which two lists differ.
-std::string Difference(const Entries& found, const Entries& expected) {
+std::string History::Difference(const Entries& found, const Entries& expected) {
   size_t i = 0;
   while (i < found.size() && i < expected.size() && found[i] == expected[i]) ++i;
   const auto show = [](const Entries& entries, size_t at) {
@@ -21,8 +18,6 @@ std::string Difference(const Entries& found, const Entries& expected) {
   };
   return absl::StrFormat("at %u found %s, expected %s; ", i, show(found, i), show(expected, i));
 }
-
-}  // namespace
 
 History::History(uint64_t seed, Threads threads, reliability::Parts kept)
     : seed_(seed), kept_(std::move(kept)), random_(seed), database_(threads, seed) {
@@ -92,6 +87,9 @@ void History::Step() {
       {10, "maintain", &History::Maintain},
       {6, "clock", &History::AdvanceClock},
       {5, "epoch", &History::SetEpoch},
+      {8, "name a snapshot", &History::CreateNamed},
+      {5, "drop a named snapshot", &History::DropNamed},
+      {15, "read at a named snapshot", &History::ReadNamed},
       {6, "create family", &History::CreateFamily},
       {4, "drop family", &History::DropFamily},
       {5, "reopen", &History::Reopen},
@@ -224,11 +222,14 @@ void History::Settle() {
   for (const std::string& name : names) {
     if (!FindFamily(name)) return;
   }
+  SettleNames();
+  if (failed() || crashed_) return;
   const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
   if (failed() || crashed_) return;
   model_.TruncateAfter(survivors);
   acknowledged_ = synced_ = survivors;
   power_lost_ = false;
+  CheckAllNamed();
   Maintain();
 }
 

@@ -23,6 +23,9 @@
 
 namespace sepal::model {
 
+// Less than the hour by which the clock may jump and be believed.
+inline constexpr uint64_t kClockStepMillis = 50 * 60 * 1000;
+
 class History {
  public:
   // `kept`: the steps that are run, of all that the seed stands for; each is drawn by itself.
@@ -42,6 +45,10 @@ class History {
   struct HeldSnapshot {
     std::shared_ptr<const Snapshot> snapshot;
     uint64_t batch;
+  };
+  struct NamedModel {
+    uint64_t batch;
+    uint64_t expires_millis;  // 0: never
   };
   struct HeldIterator {
     std::unique_ptr<Iterator> iterator;
@@ -68,6 +75,8 @@ class History {
     if (!holds) Fail(std::move(what));
   }
   std::string Describe() const;
+  // The first entry in which two lists differ.
+  static std::string Difference(const Entries& found, const Entries& expected);
   void Step();
   void Start();
   void Reopen();
@@ -105,6 +114,16 @@ class History {
   void AdvanceClock();
   void SetEpoch();
 
+  // history_named.cc: snapshots with names.
+  void CreateNamed();
+  void DropNamed();
+  void ReadNamed();
+  void CheckNamed(const std::string& name, const Snapshot& snapshot);
+  void CheckAllNamed();
+  std::string RandomName();
+  void ExpireNamed();
+  void SettleNames();
+
   // history_reads.cc: what looks at it.
   Moment RandomMoment();
   void GetOne();
@@ -127,6 +146,7 @@ class History {
   Model model_;
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;
+  std::map<std::string, NamedModel> named_;
   std::vector<HeldIterator> iterators_;
   std::vector<HeldPin> pins_;
   // May outlive the database.
@@ -143,6 +163,7 @@ class History {
   uint64_t armed_seed_ = 0;
   // A creation or drop that a crash may have cut off.
   std::string unsure_family_;
+  std::string unsure_named_;
   uint64_t values_ = 0;
   std::vector<std::string> trail_;
 };

@@ -18,9 +18,6 @@ bool IsForSingleDeletes(std::string_view key) { return GroupOf(key) == 0; }
 // Another quarter are merged as well as put and deleted.
 bool IsForMerges(std::string_view key) { return GroupOf(key) == 1; }
 
-// Less than the hour by which the clock may jump and be believed.
-constexpr uint64_t kClockStepMillis = 50 * 60 * 1000;
-
 std::chrono::system_clock::time_point TimeOfUpdate(const Update& update) {
   return std::chrono::system_clock::time_point(std::chrono::milliseconds(update.expiry_millis));
 }
@@ -164,6 +161,7 @@ void History::AdvanceClock() {
   Expect(passed < kClockStepMillis / 2, "simulated time passes too fast for the model");
   database_.clock->Jump(static_cast<int64_t>(kClockStepMillis));
   model_.AdvanceTo(model_.now_millis() + kClockStepMillis);
+  ExpireNamed();
   // They go on showing what they stand at.
   iterators_.clear();
 }

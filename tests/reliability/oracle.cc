@@ -66,6 +66,33 @@ void Oracle::EndFamilyCall(const std::string& family, bool done) {
   }
 }
 
+void Oracle::EndNameCall(const std::string& name, bool done, bool drop) {
+  if (!done) return;
+  if (drop) {
+    named_.erase(name);
+    return;
+  }
+  named_.at(name).sure = true;
+  AllDurable();
+}
+
+void Oracle::ForgetInNames(const std::string& family) {
+  for (auto& [name, named] : named_) named.contents.erase(family);
+}
+
+std::string Oracle::SettleNames(const std::vector<std::string>& found) {
+  const std::set<std::string> there(found.begin(), found.end());
+  for (const std::string& name : found) {
+    if (!named_.contains(name)) return absl::StrFormat("a snapshot %s that cannot be there", name);
+  }
+  for (auto& [name, named] : named_) {
+    if (named.sure && !there.contains(name)) return absl::StrFormat("snapshot %s is missing", name);
+    named.sure = true;
+  }
+  std::erase_if(named_, [&](const auto& named) { return !there.contains(named.first); });
+  return {};
+}
+
 bool Oracle::Usable(const std::string& family) const {
   const auto found = families_.find(family);
   return found != families_.end() && found->second.sure;
@@ -108,8 +135,10 @@ bool Oracle::MayRead(const std::string& family, const std::string& key, const st
 }
 
 std::string Oracle::Bounds() const {
-  return absl::StrFormat("%u writes since the last opening, %u acknowledged, %u durable", writes_.size(),
-                         LastAcknowledged(), durable_);
+  std::string bounds = absl::StrFormat("%u writes since the last opening, %u acknowledged, %u durable", writes_.size(),
+                                       LastAcknowledged(), durable_);
+  for (const auto& [name, named] : named_) bounds += absl::StrFormat(", %s %s", named.sure ? "named" : "perhaps", name);
+  return bounds;
 }
 
 std::string Oracle::Settle(const Database& found, bool power_lost) {

@@ -61,6 +61,20 @@ class Oracle {
     bool done = false;  // else it may be there whole, or refuse to be opened
   };
   const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
+  // A named snapshot of what is there now is being created, or one is being dropped; and the call has returned. One
+  // that was created is durable, and so is all that it shows.
+  void BeginName(const std::string& name, Database contents) { named_[name] = {.contents = std::move(contents)}; }
+  void BeginDropOfName(const std::string& name) { named_.at(name).sure = false; }
+  void EndNameCall(const std::string& name, bool done, bool drop);
+  struct Named {
+    Database contents = {};  // of families whose contents were known
+    bool sure = false;       // that it is there
+  };
+  const std::map<std::string, Named>& named() const { return named_; }
+  // A family is not that of the name any more.
+  void ForgetInNames(const std::string& family);
+  // As Settle, for the names that there are.
+  std::string SettleNames(const std::vector<std::string>& found);
   // How many writes must be there at least, and how many may.
   std::string Bounds() const;
   size_t durable() const { return durable_; }
@@ -89,6 +103,7 @@ class Oracle {
   std::vector<Write> writes_;  // since `base_`
   size_t durable_ = 0;         // of them
   std::vector<Checkpoint> checkpoints_;
+  std::map<std::string, Named> named_;
 };
 
 }  // namespace sepal::reliability

@@ -134,7 +134,8 @@ class Parser {
         {"read", Op::Kind::kRead},       {"uniter", Op::Kind::kLetIteratorsGo},
         {"reopen", Op::Kind::kReopen},   {"kill", Op::Kind::kKill},
         {"power", Op::Kind::kLosePower}, {"checkpoint", Op::Kind::kCheckpoint},
-        {"backup", Op::Kind::kBackup},
+        {"backup", Op::Kind::kBackup},   {"name", Op::Kind::kName},
+        {"unname", Op::Kind::kDropName},
     };
     size_t length = 0;
     while (length < rest_.size() && !std::isspace(static_cast<unsigned char>(rest_[length])) && rest_[length] != '}') {

@@ -12,6 +12,7 @@
 //   backup               the same without sharing tables with the database, on the base of the last one
 //   snap unsnap          take a snapshot, and check it at every later `read`; let all go
 //   iter uniter          the same with an iterator
+//   name unname          create a named snapshot, which openings must find and later `read`s check; drop the oldest
 //   read                 everything, by all ways
 //   reopen kill power    close and open; open after the death of the process; after a loss of power
 //   3{ ... }             three times
@@ -47,6 +48,8 @@ struct Op {
     kDropFamily,
     kSnapshot,
     kLetSnapshotsGo,
+    kName,
+    kDropName,
     kIterator,
     kLetIteratorsGo,
     kRead,

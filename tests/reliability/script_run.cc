@@ -102,6 +102,12 @@ bool ScriptRun::Step(const Op& op) {
     case Op::Kind::kIterator:
       Hold(/*snapshots=*/op.kind == Op::Kind::kSnapshot);
       return true;
+    case Op::Kind::kName:
+      CreateName();
+      return true;
+    case Op::Kind::kDropName:
+      DropName();
+      return true;
     case Op::Kind::kLetSnapshotsGo:
       snapshots_.clear();
       return true;
@@ -187,6 +193,7 @@ void ScriptRun::DropFamily(const std::string& name) {
   handles_.erase(name);
   // What is made under this name later is another one.
   for (HeldSnapshot& held : snapshots_) held.expected.erase(name);
+  oracle_->ForgetInNames(name);
   oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(*handle), "drop a family"));
 }
 
@@ -231,11 +238,16 @@ void ScriptRun::CheckCheckpoints() {
 
 // --- what looks at it ---
 
-void ScriptRun::Hold(bool snapshots) {
-  std::map<std::string, Oracle::Contents> expected;
+Oracle::Database ScriptRun::Known() {
+  Oracle::Database known;
   for (const std::string& name : db()->ColumnFamilyNames()) {
-    if (std::optional<Oracle::Contents> now = oracle_->Now(name)) expected[name] = *std::move(now);
+    if (std::optional<Oracle::Contents> now = oracle_->Now(name)) known[name] = *std::move(now);
   }
+  return known;
+}
+
+void ScriptRun::Hold(bool snapshots) {
+  Oracle::Database expected = Known();
   if (snapshots) {
     if (!expected.empty()) snapshots_.push_back({db()->GetSnapshot(), std::move(expected)});
     return;
@@ -283,17 +295,47 @@ void ScriptRun::ReadFamily(const std::string& family) {
 void ScriptRun::ReadAll() {
   for (const std::string& name : db()->ColumnFamilyNames()) ReadFamily(name);
   for (const HeldIterator& held : iterators_) CheckIterator(held.iterator.get(), held.expected, "an old iterator");
-  for (const HeldSnapshot& held : snapshots_) {
-    const ReadOptions options{.snapshot = held.snapshot.get()};
-    for (const auto& [family, expected] : held.expected) {
-      if (!oracle_->Usable(family) || (family != "default" && !handles_.contains(family))) continue;
-      CheckIterator(db()->NewIterator(Handle(family), options).get(), expected, "a snapshot");
-      for (const auto& [key, value] : expected) {
-        const absl::StatusOr<std::string> got = db()->Get(Handle(family), key, options);
-        if (absl::IsNotFound(got.status()) || (got.ok() && *got != value)) Expect(false, "a snapshot's " + key);
-        if (!got.ok() && !absl::IsNotFound(got.status())) Check(got.status(), "get from a snapshot");
+  for (const HeldSnapshot& held : snapshots_) CheckAt(*held.snapshot, held.expected, "a snapshot");
+  CheckNames();
+}
+
+void ScriptRun::CheckAt(const Snapshot& snapshot, const Oracle::Database& all, std::string_view what) {
+  const ReadOptions options{.snapshot = &snapshot};
+  for (const auto& [family, expected] : all) {
+    if (!oracle_->Usable(family) || (family != "default" && !handles_.contains(family))) continue;
+    CheckIterator(db()->NewIterator(Handle(family), options).get(), expected, what);
+    for (const auto& [key, value] : expected) {
+      const absl::StatusOr<std::string> got = db()->Get(Handle(family), key, options);
+      if (absl::IsNotFound(got.status()) || (got.ok() && *got != value)) {
+        Expect(false, absl::StrFormat("%s: key %s", what, key));
       }
+      if (!got.ok() && !absl::IsNotFound(got.status())) Check(got.status(), "get from a snapshot");
     }
+  }
+}
+
+// --- names ---
+
+void ScriptRun::CreateName() {
+  const std::string name = absl::StrFormat("name%u", ++values_);
+  oracle_->BeginName(name, Known());
+  oracle_->EndNameCall(name, Check(db()->CreateSnapshot(name).status(), "create a snapshot"), /*drop=*/false);
+}
+
+void ScriptRun::DropName() {
+  const auto sure = std::find_if(oracle_->named().begin(), oracle_->named().end(),
+                                 [](const auto& named) { return named.second.sure; });
+  if (sure == oracle_->named().end()) return;
+  const std::string name = sure->first;
+  oracle_->BeginDropOfName(name);
+  oracle_->EndNameCall(name, Check(db()->DropSnapshot(name), "drop a snapshot"), /*drop=*/true);
+}
+
+void ScriptRun::CheckNames() {
+  for (const auto& [name, named] : oracle_->named()) {
+    const absl::StatusOr<std::shared_ptr<const Snapshot>> found = db()->FindSnapshot(name);
+    if (!found.ok() && !named.sure) continue;
+    if (Check(found.status(), "find a snapshot")) CheckAt(**found, named.contents, "snapshot " + name);
   }
 }
 
@@ -338,6 +380,14 @@ bool ScriptRun::OpenAndSettle(bool power_lost, bool faults_allowed) {
     if (!check(handle.status(), "find a family")) return false;
     handles_[name] = std::move(handle).value();
   }
+  if (!failure_.empty()) return false;
+  std::vector<std::string> names;
+  const absl::StatusOr<std::vector<NamedSnapshot>> listed = db()->ListSnapshots();
+  if (!check(listed.status(), "list the snapshots")) return false;
+  for (const NamedSnapshot& snapshot : *listed) names.push_back(snapshot.name);
+  const std::string misnamed = oracle_->SettleNames(names);
+  Expect(misnamed.empty(), misnamed);
+  if (failure_.empty()) CheckNames();
   return failure_.empty();
 }
 

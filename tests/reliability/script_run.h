@@ -58,6 +58,12 @@ class ScriptRun {
   // Those that were acknowledged are whole, and the others whole or none.
   void CheckCheckpoints();
   void Hold(bool snapshots);
+  // What is known of all families now.
+  Oracle::Database Known();
+  void CreateName();
+  void DropName();
+  void CheckAt(const Snapshot& snapshot, const Oracle::Database& expected, std::string_view what);
+  void CheckNames();
   void LetGo();
   // False if the database cannot be opened, because of a fault.
   bool Reopen(const Op& op);

@@ -40,6 +40,12 @@ constexpr const char* kScripts[][3] = {
      "fill:0-20*50 snap 20{ p? } flush snap 10{ d? } compact read snap 20{ p? } compact read unsnap "
      "compact read"},
     {"snapshot-deletes", "tiny leveled", "fill:0-20*50 flush snap 30{ d+ } flush compact read unsnap compact read"},
+    {"names", "tiny",
+     "fill:0-12*50 name 8{ p? } flush name 6{ d? } compact unname read p?! reopen name p? kill 4{ p? } power compact "
+     "read "
+     "unname unname compact read"},
+    {"names-roll", "roll leveled",
+     "create:f 4{ p? f/p? name p? r? f/d? flush } unname flush:f read power p? compact compact:f unname kill read"},
     {"iterators", "tiny", "fill:0-30*50 iter 20{ p? d? } flush read iter compact read uniter compact read"},
     {"iterators-families", "tiny", "create:f 20{ p+ f/p+ } iter flush flush:f drop:f read uniter read"},
     {"reopens", "", "5{ 6{ p? } p?! reopen } read"},

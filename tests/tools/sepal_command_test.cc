@@ -82,6 +82,8 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
       {"man", {}},
       {"family create", {db_, "a"}},
       {"family drop", {db_, "a", "--yes"}},
+      {"snapshot create", {db_, "s"}},
+      {"snapshot drop", {db_, "s"}},
   };
   const std::string dump = directory_.File("dump");
   arguments["dump"] = {db_, "--output", dump};

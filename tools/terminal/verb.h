@@ -65,6 +65,7 @@ std::vector<VerbEntry> DataVerbs();
 std::vector<VerbEntry> CareVerbs();
 std::vector<VerbEntry> PropertyVerbs();
 std::vector<VerbEntry> FamilyVerbs();
+std::vector<VerbEntry> SnapshotVerbs();
 std::vector<VerbEntry> OptionsVerbs();
 std::vector<VerbEntry> CopyVerbs();
 std::vector<VerbEntry> ExplainVerbs();

@@ -98,12 +98,12 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
   return absl::OkStatus();
 }
 
-// Nobody reads yet, and all who will stand above.
-void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) {
+// Nobody reads yet, and all who will stand above, or at a snapshot.
+void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const {
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
   if (end.has_value() && !family.order.Less(entry.key, *end)) return;
   family.memtable->AddRangeTombstone({.begin = entry.key, .end = end, .sequence = sequence},
-                                     [] { return Stripes(&kMaxSequenceNumber, 1); });
+                                     [&]() -> Stripes { return standing_; });
 }
 
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,

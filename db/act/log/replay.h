@@ -24,6 +24,7 @@
 #include "db/act/log/write_ahead_log.h"
 #include "db/format/batch_format.h"
 #include "db/state/memtable/memtable.h"
+#include "db/state/version/snapshot_list.h"
 #include "db/state/version/version.h"
 #include "table/key/internal_key.h"
 #include "util/base/numbers.h"
@@ -51,6 +52,8 @@ class Replay {
     // read at any time. If it is set, `new_memtable` makes memtables without an index.
     std::function<absl::Status(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable)> flush = nullptr;
     size_t memtable_bytes = 0;
+    // That will be read at, ascending.
+    std::vector<SequenceNumber> snapshots = {};
   };
 
   explicit Replay(Options options) : options_(std::move(options)) {}
@@ -82,11 +85,12 @@ class Replay {
   template <typename InsertFunction>
   void ForEachUpdate(SequenceNumber first, std::string_view batch, const InsertFunction& insert);
   // Of a delete of a range, in either kind of memtable.
-  static void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family);
+  void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const;
   void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable, Family* family);
   absl::Status FlushFamily(ColumnFamilyId id, Family* family);
 
   const Options options_;
+  const std::vector<SequenceNumber> standing_ = StandingThrough(options_.snapshots, kMaxSequenceNumber);
   std::map<ColumnFamilyId, Family> families_;
   std::vector<LoggedBatch> kept_;
   size_t kept_bytes_ = 0;

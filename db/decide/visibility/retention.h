@@ -176,7 +176,11 @@ class Retention {
     ++counts_.entries_in;
     if (begins_key || stripe != stripe_) cover_ = Cover::kNone;
     if (held_ != 0 && (!begins_key || FinishHeld())) RETURN_IF_ERROR(EmitHeld(emit));
-    if (begins_key) BeginKey(key.user_key);
+    if (begins_key) {
+      BeginKey(key.user_key);
+    } else if (fold_ == nullptr || fold_->empty()) {
+      SpellKey(key.user_key);
+    }
     stripe_ = stripe;
     if (cover_ == Cover::kEntry) {
       Hidden();
@@ -260,8 +264,12 @@ class Retention {
     return EmitEntry({key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)}, {}, emit);
   }
   bool FinishHeld();
-  void BeginKey(std::string_view user_key) {
+  // What is made of operands has the newest one's key, which may differ in its bytes from that of newer stripes.
+  void SpellKey(std::string_view user_key) {
     user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
+  }
+  void BeginKey(std::string_view user_key) {
+    SpellKey(user_key);
     in_key_ = true;
     nothing_emitted_of_key_ = true;
     key_under_range_ = under_range_;

@@ -6,6 +6,12 @@ namespace sepal {
 
 SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state), slots_(slots) {
   state_->snapshots->SetListener([this] { HearOfRelease(); });
+  // Jobs of before may have kept something for those that have names.
+  const std::vector<SequenceNumber> kept = state_->snapshots->Sequences();
+  if (kept.empty()) return;
+  StateLock lock(state_);
+  kept_for_ = kept.back();
+  kept_for_any_.store(true, std::memory_order_relaxed);
 }
 
 std::vector<SequenceNumber> SnapshotWatch::ForJob() {
@@ -26,8 +32,8 @@ void SnapshotWatch::HearOfRelease() {
   StateLock lock(state_);
   if (!kept_for_.has_value()) return;
   slots_->Schedule();
-  const std::vector<SequenceNumber> left = state_->snapshots->Sequences();
-  if (!left.empty() && left.front() <= *kept_for_) return;
+  const std::optional<SequenceNumber> left = state_->snapshots->Oldest();
+  if (left.has_value() && *left <= *kept_for_) return;
   kept_for_.reset();
   kept_for_any_.store(false, std::memory_order_relaxed);
 }

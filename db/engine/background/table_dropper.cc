@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "db/decide/compaction/droppable_tables.h"
+#include "db/engine/catalog/named_snapshots.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal {
 
 void TableDropper::Drop(const FamilyRef& family) {
+  DropExpired();
   const bool has_ranges = family->range_deletes.any() && !state_->VersionOf(*family)->range_tables().empty();
   const uint64_t expired_through = state_->core->expiry.RemovalMillis();
   if (!has_ranges && expired_through == 0) return;
@@ -20,6 +22,18 @@ void TableDropper::Drop(const FamilyRef& family) {
   if (status.ok() && has_ranges) status = RemoveRangeTables(family);
   if (status.ok()) return;
   state_->core->info_log.Write("tables of %s could not be dropped: %s", Printable(family->name), status.ToString());
+}
+
+void TableDropper::DropExpired() {
+  if (!SnapshotsMayHaveExpired(*state_)) return;
+  const PauseGate::Section section(pause_);
+  {
+    StateLock lock(state_);
+    if (state_->closing || !state_->error.ok()) return;
+  }
+  const absl::Status status = DropExpiredSnapshots(state_, catalog_);
+  if (status.ok()) return;
+  state_->core->info_log.Write("snapshots that have expired could not be dropped: %s", status.ToString());
 }
 
 absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_through_millis) {

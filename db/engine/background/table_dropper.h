@@ -1,5 +1,5 @@
-// Drops, by edits alone, tables of which nothing is seen any more, and then range tombstones that cover nothing
-// (db/decide/compaction/droppable_tables.h).
+// Drops, by edits alone, named snapshots that have expired, tables of which nothing is seen any more, and then range
+// tombstones that cover nothing (db/decide/compaction/droppable_tables.h).
 //
 // After each job of a family, and where a caller waits for background work. Safe for concurrent use.
 #pragma once
@@ -20,6 +20,7 @@ class TableDropper {
   void Drop(const FamilyRef& family) EXCLUDES_STATE_LOCK;
 
  private:
+  void DropExpired() EXCLUDES_STATE_LOCK;
   absl::Status DropTables(const FamilyRef& family, uint64_t expired_through_millis) EXCLUDES_STATE_LOCK;
   absl::Status RemoveRangeTables(const FamilyRef& family) EXCLUDES_STATE_LOCK;
   absl::Status RemoveLocked(const Family& family) EXCLUDES_STATE_LOCK;

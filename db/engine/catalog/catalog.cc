@@ -56,6 +56,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.log_directory = identity_.log_directory;
   head.range_deletes = range_deletes();
   KeepClock(&head);
+  for (const auto& [name, hold] : state_->named_snapshots) head.created_snapshots.push_back(hold.kept);
   std::vector<ManifestContents::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,

@@ -7,8 +7,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +22,7 @@
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/family_state.h"
 #include "db/engine/core/log_pins.h"
+#include "db/format/version_edit.h"
 #include "db/state/version/snapshot_list.h"
 #include "sepal/event_listener.h"
 #include "sepal/options.h"
@@ -38,6 +43,15 @@ struct EngineState {
   // Ends all writing if the lock is no longer ours. Asked before what is written would matter to another holder: before
   // an edit of the manifest, and before a new log is made.
   absl::Status CheckLock() EXCLUDES_STATE_LOCK;
+
+  // By name; each is in `snapshots` as long as it is here, or others hold it (db/engine/catalog/named_snapshots.h).
+  struct NamedSnapshotHold {
+    KeptSnapshot kept;
+    std::shared_ptr<const Snapshot> snapshot;
+  };
+  std::map<std::string, NamedSnapshotHold, std::less<>> named_snapshots ABSL_GUARDED_BY(database_mutex);
+  // When the next of them may have expired, in milliseconds since 1970.
+  std::atomic<uint64_t> next_snapshot_expiry{UINT64_MAX};
 
   // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
   std::atomic<uint64_t> visible{0};

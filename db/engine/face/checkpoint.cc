@@ -15,6 +15,7 @@
 #include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/format/file_names.h"
+#include "db/state/version/snapshot_list.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -94,6 +95,7 @@ class CheckpointWriter {
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
     head.range_deletes = source_.range_deletes;
+    head.created_snapshots = source_.snapshots;
     if (source_.core->expiry.in_use()) {
       head.expires = true;
       head.clock_floor = source_.core->expiry.Floor();
@@ -127,7 +129,7 @@ class CheckpointWriter {
     // A table that is not finished removes itself.
     ASSIGN_OR_RETURN(
         const std::vector<TableMetadata> tables,
-        FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
+        FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = standing_}));
     for (const TableMetadata& table : tables) {
       made_.push_back(TableFileName(table.number));
       flushed.push_back({.family = family.id, .level = 0, .table = table});
@@ -206,6 +208,7 @@ class CheckpointWriter {
   }
 
   const CheckpointSource& source_;
+  const std::vector<SequenceNumber> standing_ = StandingThrough(SequencesOf(source_.snapshots), source_.last);
   const std::string path_;
   const CheckpointOptions& options_;
   std::unique_ptr<Directory> target_;

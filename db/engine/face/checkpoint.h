@@ -39,6 +39,7 @@ struct CheckpointSource {
   // Every entry of the families is at or below it.
   SequenceNumber last;
   std::vector<CheckpointFamily> families;
+  std::vector<KeptSnapshot> snapshots;
   // Numbers that the source never uses.
   std::function<FileNumber()> new_file_number;
   // What tables of a family are written with, but for the directory.

@@ -76,6 +76,11 @@ class Engine final : public DB, private TransactionHost {
   bool KeyMayExist(const ColumnFamily& family, std::string_view key, const ReadOptions& options) override;
   std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
+  absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
+                                                                 const NamedSnapshotOptions& options) override;
+  absl::StatusOr<std::shared_ptr<const Snapshot>> FindSnapshot(std::string_view name) override;
+  absl::Status DropSnapshot(std::string_view name) override;
+  absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() override;
 
   absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                    const ColumnFamilyOptions& options) override;
@@ -142,6 +147,8 @@ class Engine final : public DB, private TransactionHost {
   absl::Status CheckWritable() const override;
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;
+  // Drops named snapshots that have expired, where this may be written.
+  void DropExpired() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   // Looks for a part of a MultiGet's keys, and hands over what there is. `first` keeps the first error.
   void GetGroup(const KeyGroup& group, std::span<const LookupKey> lookups, GroupLookup* lookup,
                 std::span<PinnedValue> values, std::span<absl::Status> statuses,

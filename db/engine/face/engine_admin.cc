@@ -2,6 +2,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/live_bytes.h"
+#include "db/engine/catalog/named_snapshots.h"
 #include "db/engine/face/engine.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
@@ -197,7 +198,7 @@ absl::StatusOr<Properties> Engine::GetProperties(const ColumnFamily& handle) {
 std::optional<std::string> Engine::PropertyOfState(const Family& family, std::string_view name) const {
   if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
   if (name == "options") return OptionsText(family, *core_);
-  if (name == "snapshots") return state_->snapshots->ToString();
+  if (name == "snapshots") return state_->snapshots->ToString() + NamedSnapshotsText(*state_);
   if (name == "filter-epoch") {
     const FilterEpochsRef& epochs = family.filter_history.current();
     return epochs == nullptr ? std::string() : epochs->list.back().epoch;

@@ -17,6 +17,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   const auto look = [&](SequenceNumber last) {
     source.last = last;
     StateLock lock(state_.get());
+    for (const auto& [name, hold] : state_->named_snapshots) source.snapshots.push_back(hold.kept);
     for (const FamilyRef& family : state_->Families()) {
       CheckpointFamily& part = source.families.emplace_back();
       part.family = family;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/range_table.h"
 #include "db/engine/catalog/manifest_families.h"
+#include "db/engine/catalog/named_snapshots.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
@@ -158,6 +159,7 @@ absl::Status Opening::RecoverCatalog() {
     identity_.hash_seed = state_.hash_seed;
     identity_.range_deletes = state_.range_deletes;
     if (state_.expires) parts_.core->expiry.Restore(state_.clock_floor);
+    RestoreSnapshots();
     RETURN_IF_ERROR(CheckPlaceOfLogs());
     RETURN_IF_ERROR(GuardAndStartInfoLog());
     if (!manifest_.torn.empty()) {
@@ -180,6 +182,16 @@ absl::Status Opening::RecoverCatalog() {
   RETURN_IF_ERROR(PassNumbersOfFiles());
   parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
   return absl::OkStatus();
+}
+
+// Before anything is written that might leave out what they see. A writer's first manifest lacks those that have
+// expired.
+void Opening::RestoreSnapshots() {
+  EngineState& state = *parts_.state;
+  const uint64_t now = options_.read_only ? 0 : UnixMillis(world_.clock);
+  for (const auto& [name, kept] : state_.snapshots) {
+    if (!SnapshotHasExpired(kept, now)) HoldSnapshot(&state, kept, state.snapshots->Take(kept.sequence, parts_.core));
+  }
 }
 
 absl::Status Opening::CheckPlaceOfLogs() {
@@ -217,9 +229,10 @@ std::span<const DirectoryEntry> Opening::ListingOfLogs() const {
 }
 
 // Beside a live writer: of a batch in several families the manifest may name tables that hold one part, while the other
-// lies in a log that was begun after the listing.
+// lies in a log that was begun after the listing; and so may what a named snapshot sees.
 absl::Status Opening::CheckNoLogWasBegun() const {
-  if (!options_.read_only || state_.families.size() < 2) return absl::OkStatus();
+  const bool single = state_.families.size() < 2 && state_.snapshots.empty();
+  if (!options_.read_only || single) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<LogFile> now, ListLogs(parts_.core->log_directory()));
   for (const LogFile& log : now) {
     const bool listed = std::any_of(log_files_.begin(), log_files_.end(),
@@ -352,6 +365,7 @@ Replay::Options Opening::HowToReplay() {
   Replay::Options replay;
   replay.hash_seed = identity_.hash_seed;
   replay.next_file_number = state_.next_file_number;
+  replay.snapshots = parts_.state->snapshots->Sequences();
   if (options_.read_only) {
     replay.new_memtable = [this](const KeyOrder& order) { return NewMemTable(order); };
     return replay;
@@ -404,10 +418,12 @@ absl::Status Opening::ReplayLogs() {
 
 absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
   const TableOutputContext context = parts_.catalog->OutputContext(*families_.at(id));
+  const std::vector<SequenceNumber> standing =
+      StandingThrough(parts_.state->snapshots->Sequences(), memtable->LastSequence());
   ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
                    FlushMemTablesAndRanges({.context = context,
                                             .memtables = {&memtable, 1},
-                                            .snapshots = {memtable->LastSequence()},
+                                            .snapshots = standing,
                                             .executor = parts_.executor,
                                             .max_threads = parts_.executor->CompactionConcurrency()}));
   VersionEdit edit;

@@ -57,6 +57,7 @@ class Opening {
   absl::Status GuardAndStartInfoLog();
   absl::Status RecoverCatalog();
   absl::Status CheckPlaceOfLogs();
+  void RestoreSnapshots();
   absl::Status PassNumbersOfFiles();
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;

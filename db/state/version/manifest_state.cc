@@ -53,12 +53,22 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
     // An epoch takes a number of its own, which no log has.
     if (!schema.filter_epochs.empty()) last_sequence = std::max(last_sequence, schema.filter_epochs.back().sequence);
   }
+  TakeSnapshots(edit);
   min_log_number = edit.min_log_number.value_or(min_log_number);
   if (edit.closed_log.has_value()) closed_log = edit.closed_log;
   expires |= edit.expires;
   if (edit.clock_floor.has_value()) {
     clock_floor.now_millis = std::max(clock_floor.now_millis, edit.clock_floor->now_millis);
     clock_floor.removed_millis = std::max(clock_floor.removed_millis, edit.clock_floor->removed_millis);
+  }
+}
+
+// A later snapshot of a name replaces the one before. No number that one sees is given a second time.
+void ManifestState::TakeSnapshots(const VersionEdit& edit) {
+  for (const std::string& name : edit.dropped_snapshots) snapshots.erase(name);
+  for (const KeptSnapshot& kept : edit.created_snapshots) {
+    snapshots.insert_or_assign(kept.name, kept);
+    last_sequence = std::max(last_sequence, kept.sequence);
   }
 }
 

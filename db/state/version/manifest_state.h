@@ -49,8 +49,11 @@ class ManifestState {
   bool expires = false;  // there may be puts that expire
   ClockFloor clock_floor;
   std::map<ColumnFamilyId, ManifestFamily> families;
+  std::map<std::string, KeptSnapshot> snapshots;  // by name
 
  private:
+  void TakeSnapshots(const VersionEdit& edit);
+
   TableFactory make_table_;
 };
 

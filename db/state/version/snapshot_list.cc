@@ -1,10 +1,26 @@
 #include "db/state/version/snapshot_list.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 
 namespace sepal {
+
+std::vector<SequenceNumber> StandingThrough(std::span<const SequenceNumber> snapshots, SequenceNumber last) {
+  std::vector<SequenceNumber> standing(snapshots.begin(), std::lower_bound(snapshots.begin(), snapshots.end(), last));
+  standing.push_back(last);
+  return standing;
+}
+
+std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots) {
+  std::vector<SequenceNumber> sequences;
+  sequences.reserve(snapshots.size());
+  for (const KeptSnapshot& kept : snapshots) sequences.push_back(kept.sequence);
+  std::sort(sequences.begin(), sequences.end());
+  sequences.erase(std::unique(sequences.begin(), sequences.end()), sequences.end());
+  return sequences;
+}
 
 class SnapshotList::Held final : public Snapshot {
  public:

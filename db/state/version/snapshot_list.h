@@ -9,15 +9,24 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "db/format/version_edit.h"
 #include "sepal/snapshot.h"
 #include "util/base/numbers.h"
 #include "util/thread/fork.h"
 #include "util/thread/sync.h"
 
 namespace sepal {
+
+// What a job must keep versions for that writes updates up to `last`: those of `snapshots`, which ascend, that are
+// before it, and it.
+std::vector<SequenceNumber> StandingThrough(std::span<const SequenceNumber> snapshots, SequenceNumber last);
+
+// Ascending, without duplicates.
+std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots);
 
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:

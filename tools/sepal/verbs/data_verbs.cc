@@ -37,10 +37,30 @@ class KeyVerb : public Verb {
   bool hex_ = false;
 };
 
+// Reads as of a named snapshot.
+class NamedMoment {
+ public:
+  void AddFlags(CLI::App* app) {
+    app->add_option("--snapshot", name_, "Read as of this snapshot (sepal snapshot list has the names)");
+  }
+  // Holds it as long as this object.
+  absl::Status ApplyTo(DB* db, ReadOptions* options) {
+    if (name_.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(held_, db->FindSnapshot(name_));
+    options->snapshot = held_.get();
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Snapshot> held_;
+};
+
 class GetVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
+    moment_.AddFlags(app);
     app->add_option("KEY", key_, "The key")->required();
     CLI::Option* const raw = app->add_flag("--raw", raw_, "Print the bytes of the value alone, on a terminal too");
     app->add_flag("--newline", newline_, "End the output with a newline, in a file or pipe too")->excludes(raw);
@@ -51,7 +71,9 @@ class GetVerb final : public KeyVerb {
     std::string value;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
-      absl::StatusOr<std::string> found = db->Get(*family, key);
+      ReadOptions options;
+      RETURN_IF_ERROR(moment_.ApplyTo(db, &options));
+      absl::StatusOr<std::string> found = db->Get(*family, key, options);
       if (absl::IsNotFound(found.status()))
         return absl::NotFoundError(absl::StrFormat("key %s not found", ShownKey(key)));
       ASSIGN_OR_RETURN(value, std::move(found));
@@ -71,6 +93,7 @@ class GetVerb final : public KeyVerb {
   }
 
  private:
+  NamedMoment moment_;
   std::string key_;
   bool raw_ = false, newline_ = false;
 };
@@ -80,6 +103,7 @@ class ScanVerb final : public KeyVerb {
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
     range_.AddFlags(app);
+    moment_.AddFlags(app);
     AddCount(app, "--limit", &limit_, "At most this many entries");
     app->add_flag("--reverse", reverse_, "From the last key to the first");
     app->add_flag("--keys", keys_only_, "Print keys only");
@@ -105,11 +129,12 @@ class ScanVerb final : public KeyVerb {
   }
 
  private:
-  absl::Status Scan(DB* db, const Streams& io, uint64_t* entries) const {
+  absl::Status Scan(DB* db, const Streams& io, uint64_t* entries) {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
     ReadOptions options;
     options.fill_cache = false;
     range_.ApplyTo(&options);
+    RETURN_IF_ERROR(moment_.ApplyTo(db, &options));
     const std::unique_ptr<Iterator> it = db->NewIterator(*family, options);
     // Entries that are printed tell themselves how far it is.
     std::optional<Progress> progress;
@@ -139,6 +164,7 @@ class ScanVerb final : public KeyVerb {
   }
 
   KeyRange range_;
+  NamedMoment moment_;
   uint64_t limit_ = UINT64_MAX;
   bool reverse_ = false, keys_only_ = false, count_only_ = false;
 };

@@ -37,6 +37,13 @@ nlohmann::json EditJson(const VersionEdit& edit) {
     line["clock_floor"] = {{"now_millis", edit.clock_floor->now_millis},
                            {"removed_millis", edit.clock_floor->removed_millis}};
   }
+  for (const std::string& name : edit.dropped_snapshots) line["dropped_snapshots"].push_back(BytesJson(name));
+  for (const KeptSnapshot& kept : edit.created_snapshots) {
+    line["created_snapshots"].push_back({{"name", BytesJson(kept.name)},
+                                         {"sequence", kept.sequence.value()},
+                                         {"created_millis", kept.created_millis},
+                                         {"expires_millis", kept.expires_millis}});
+  }
   for (const FamilySchema& schema : edit.schemas) {
     nlohmann::json row = {{"column_family_id", schema.family.value()}};
     if (!schema.merge_operator.empty()) row["merge_operator"] = BytesJson(schema.merge_operator);

@@ -2,6 +2,7 @@
 // in tests/scripts/merges.txt.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,6 +86,37 @@ TEST_F(MergeTest, SnapshotsAmongFoldedOperandsSeeTheirOwn) {
   snapshots.resize(2);
   ASSERT_OK(db()->CompactRange(db()->DefaultColumnFamily()));
   check();
+}
+
+// Keys that are equal, and differ in their bytes: what a snapshot's operands make has the key of the newest of them.
+class CaselessComparator final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
+  std::string_view Name() const override { return "test.caseless"; }
+  bool EqualMeansIdentical() const override { return false; }
+
+ private:
+  static std::string Lower(std::string_view key) {
+    std::string lower(key);
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return lower;
+  }
+};
+
+TEST_F(MergeTest, OperandsBelowASnapshotKeepTheKeyThatTheyWereWrittenWith) {
+  const CaselessComparator caseless;
+  database.options.family.comparator = &caseless;
+  OpenWith(MergeOperators::Append(";"));
+  ASSERT_OK(db()->Merge("KEY", "1"));
+  ASSERT_OK(db()->Merge("Key", "2"));
+  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  ASSERT_OK(db()->Merge("key", "3"));
+  for (int compacted = 0; compacted < 2; ++compacted) {
+    EXPECT_EQ(ReadAll(db()->NewIterator({.snapshot = snapshot.get()}).get()), (Entries{{"Key", "1;2"}}));
+    EXPECT_EQ(ReadAll(db()->NewIterator().get()), (Entries{{"key", "1;2;3"}}));
+    ASSERT_OK(db()->CompactRange());
+  }
+  database.db.reset();
 }
 
 TEST_F(MergeTest, CompactionsLeaveOneValue) {

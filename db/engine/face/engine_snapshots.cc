@@ -1,0 +1,88 @@
+// Snapshots with names: the moment is chosen here; named_snapshots.h does the work.
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/engine/catalog/named_snapshots.h"
+#include "db/engine/face/engine.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+absl::StatusOr<KeptSnapshot> Describe(std::string_view name, const NamedSnapshotOptions& options, uint64_t now_millis) {
+  RETURN_IF_ERROR(CheckSnapshotName(name));
+  KeptSnapshot kept{.name = std::string(name), .sequence = {}, .created_millis = now_millis};
+  if (!options.expires_after.has_value()) return kept;
+  if (options.expires_after->count() <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a named snapshot is to expire after %d ms: give it a positive time, or none to keep it until "
+                        "it is dropped",
+                        options.expires_after->count()));
+  }
+  // Beyond that, times of the system's clock overflow.
+  constexpr auto kMostMillis = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::duration::max()).count());
+  const auto after = static_cast<uint64_t>(options.expires_after->count());
+  if (after > kMostMillis || now_millis > kMostMillis - after) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a named snapshot is to expire after %u ms, beyond what the clock has: give it a shorter time, "
+                        "or none to keep it until it is dropped",
+                        after));
+  }
+  kept.expires_millis = now_millis + after;
+  return kept;
+}
+
+}  // namespace
+
+void Engine::DropExpired() {
+  if (read_only_ || !SnapshotsMayHaveExpired(*state_)) return;
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return;
+  const absl::Status status = DropExpiredSnapshots(state_.get(), catalog_.get());
+  if (!status.ok()) {
+    core_->info_log.Write("snapshots that have expired could not be dropped: %s", status.ToString());
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Snapshot>> Engine::CreateSnapshot(std::string_view name,
+                                                                       const NamedSnapshotOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(KeptSnapshot kept, Describe(name, options, UnixMillis(core_->world.clock)));
+  DropExpired();
+  RETURN_IF_ERROR(CheckSnapshotNameIsFree(*state_, name));
+  // What the snapshot sees was in the log before it was visible, and so is synced with what the log has now. No lock is
+  // held: others that sync share it.
+  std::shared_ptr<const Snapshot> snapshot = GetSnapshot();
+  kept.sequence = SequenceNumber(snapshot->sequence());
+  RETURN_IF_ERROR(pipeline_->Sync());
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return NotOpen();
+  RETURN_IF_ERROR(AddNamedSnapshot(state_.get(), catalog_.get(), kept, snapshot));
+  return snapshot;
+}
+
+absl::StatusOr<std::shared_ptr<const Snapshot>> Engine::FindSnapshot(std::string_view name) {
+  RETURN_IF_ERROR(CheckOpen());
+  RETURN_IF_ERROR(CheckSnapshotName(name));
+  DropExpired();
+  return FindNamedSnapshot(*state_, name);
+}
+
+absl::Status Engine::DropSnapshot(std::string_view name) {
+  RETURN_IF_ERROR(CheckWritable());
+  RETURN_IF_ERROR(CheckSnapshotName(name));
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return NotOpen();
+  return DropNamedSnapshot(state_.get(), catalog_.get(), name);
+}
+
+absl::StatusOr<std::vector<NamedSnapshot>> Engine::ListSnapshots() {
+  RETURN_IF_ERROR(CheckOpen());
+  DropExpired();
+  return ListNamedSnapshots(*state_);
+}
+
+}  // namespace sepal
