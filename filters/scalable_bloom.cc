@@ -1,6 +1,8 @@
 #include "sepal/filter/scalable_bloom.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "filters/filter_file.h"
@@ -19,6 +21,10 @@ struct PartPlan {
   void Next() {
     keys *= kGrowth;
     rate *= kTightening;
+  }
+  // How many bits of a part may be set, so that its rate is not above that.
+  uint64_t MostSet(const BloomShape& shape) const {
+    return static_cast<uint64_t>(static_cast<double>(shape.bits) * std::pow(rate, 1.0 / shape.probes));
   }
   // Bits are rounded up when a filter is made.
   bool Fits(const BloomShape& shape) const {
@@ -45,16 +51,30 @@ absl::Status ScalableBloomFilter::Grow() {
   for (size_t i = 0; i < parts_.size(); ++i) plan.Next();
   ASSIGN_OR_RETURN(BloomFilter part, BloomFilter::ForKeys(plan.keys, plan.rate, BloomLayout::kClassic, seed_));
   parts_.push_back(std::move(part));
-  room_ = plan.keys;
+  Measure();
   return absl::OkStatus();
 }
 
 absl::Status ScalableBloomFilter::Add(std::string_view key) {
   const uint64_t hash = KeyHash(key, seed_);
   if (MayContainHash(hash)) return absl::OkStatus();
-  if (parts_.back().keys() >= room_) RETURN_IF_ERROR(Grow());
+  if (room_ == 0) Measure();
+  if (room_ == 0) RETURN_IF_ERROR(Grow());
   parts_.back().AddHash(hash);
+  --room_;
   return absl::OkStatus();
+}
+
+// How full so many keys make a part is a matter of chance: what counts is its rate. A key sets about half as many bits
+// as it might, so that the last part is measured some twenty times until it is full.
+void ScalableBloomFilter::Measure() {
+  PartPlan plan(first_keys_, rate_);
+  for (size_t i = 1; i < parts_.size(); ++i) plan.Next();
+  const BloomShape& shape = parts_.back().shape();
+  const uint64_t most = plan.MostSet(shape);
+  const auto set = static_cast<uint64_t>(std::llround(parts_.back().Fill() * static_cast<double>(shape.bits)));
+  room_ = most > set ? (most - set) / static_cast<uint64_t>(shape.probes) : 0;
+  if (set == 0) room_ = std::max<uint64_t>(room_, 1);  // however small it is
 }
 
 bool ScalableBloomFilter::MayContain(std::string_view key) const { return MayContainHash(KeyHash(key, seed_)); }
@@ -114,7 +134,7 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::FromFile(const FileHead
       return BadField(header, "bits of a part", "as many as its keys need", filter.parts_[i].shape().bits);
     }
   }
-  filter.room_ = plan.keys;
+  filter.Measure();
   return filter;
 }
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "util/base/coding.h"
+#include "util/base/other_side.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -11,10 +12,12 @@ namespace {
 constexpr std::string_view kMagic = "SPALSYNC";
 
 absl::Status Unreadable(std::string_view what) {
-  return absl::DataLossError(absl::StrFormat("a message with %s that cannot be read", what));
+  return StreamDamage(absl::StrFormat("a message with %s that cannot be read", what));
 }
 
 }  // namespace
+
+absl::Status StreamDamage(std::string_view message) { return MarkOtherSide(absl::DataLossError(std::string(message))); }
 
 std::string Encode(const SyncHello& hello) {
   std::string bytes(kMagic);
@@ -31,7 +34,7 @@ std::string Encode(const SyncHello& hello) {
 absl::StatusOr<SyncHello> ParseHello(std::string_view bytes) {
   Decoder decoder(bytes);
   if (decoder.Bytes(kMagic.size()) != kMagic) {
-    return absl::DataLossError("the other side does not begin as a sync does: is it a sepal sync-server?");
+    return StreamDamage("the other side does not begin as a sync does: is it a sepal sync-server?");
   }
   const uint64_t version = decoder.Varint();
   if (decoder.ok() && version != kSyncVersion) {

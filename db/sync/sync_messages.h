@@ -11,6 +11,9 @@
 
 namespace sepal {
 
+// What came is damaged, or no sync: DataLoss, but not of what is stored here (util/base/other_side.h).
+absl::Status StreamDamage(std::string_view message);
+
 inline constexpr uint64_t kSyncVersion = 2;
 // Of a message with more than one entry, and of one with keys: once they are read, they take more memory.
 inline constexpr size_t kMostListBytes = size_t{1} << 20;

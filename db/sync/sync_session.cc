@@ -22,13 +22,21 @@ namespace {
 constexpr uint64_t kFirstExactRound = 3;
 constexpr uint64_t kMostRounds = 16;
 
+// Whether hashes of the entries in the ranges that differ are sent, `ours` and `theirs`. They never take more than a
+// filter may: where a filter had less than 10 bits for each entry, three rounds have left many.
+bool SendsHashes(const SyncTuning& tuning, uint64_t round, uint64_t ours, uint64_t theirs) {
+  const bool few = ours <= tuning.exact_entries && theirs <= tuning.exact_entries - ours;
+  const uint64_t most = tuning.most_filter_bytes / sizeof(uint64_t);
+  return few || (round >= kFirstExactRound && ours <= most && theirs <= most);
+}
+
 // Writes what comes until its end.
 absl::Status ApplyAll(SyncStream* stream, SyncSide* side) {
   std::string payload;
   for (;;) {
     ASSIGN_OR_RETURN(const SyncMessage type, stream->Receive(&payload));
     if (type == SyncMessage::kEnd) return side->Sync();
-    if (type != SyncMessage::kItems) return absl::DataLossError("a message in the middle of entries that are none");
+    if (type != SyncMessage::kItems) return StreamDamage("a message in the middle of entries that are none");
     RETURN_IF_ERROR(side->Apply(payload));
   }
 }
@@ -59,7 +67,7 @@ absl::Status ReceiveConflicts(SyncStream* stream, SyncSide* side,
   for (;;) {
     ASSIGN_OR_RETURN(const SyncMessage type, stream->Receive(&payload));
     if (type == SyncMessage::kEnd) return absl::OkStatus();
-    if (type != SyncMessage::kConflicts) return absl::DataLossError("a message in the middle of keys that are none");
+    if (type != SyncMessage::kConflicts) return StreamDamage("a message in the middle of keys that are none");
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, ParseKeys(payload));
     RETURN_IF_ERROR(side->AddConflicts(keys));
     note(keys);
@@ -129,7 +137,7 @@ class Beginner {
     if (equal) return true;
     ++report_.rounds;
     side_.WorkOn(std::move(differing.ranges));
-    const bool exact = round >= kFirstExactRound || entries + differing.entries <= tuning_.exact_entries;
+    const bool exact = SendsHashes(tuning_, round, entries, differing.entries);
     ASSIGN_OR_RETURN(const std::string filter, side_.Filter(entries, exact));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
     RETURN_IF_ERROR(ApplyAll(stream_, &side_));
@@ -193,7 +201,7 @@ class Answerer {
       return stream_->Send(SyncMessage::kDiffering, Encode(*differing_));
     }
     if (type == SyncMessage::kFilter && differing_.has_value()) return Exchange(payload);
-    return absl::DataLossError(absl::StrFormat("a message of type %u that was not due", static_cast<uint8_t>(type)));
+    return StreamDamage(absl::StrFormat("a message of type %u that was not due", static_cast<uint8_t>(type)));
   }
 
   absl::Status Exchange(const std::string& their_filter) {

@@ -34,18 +34,18 @@ absl::StatusOr<SyncFilter> SyncFilter::Parse(std::string_view payload) {
   if (form == FilterForm::kBloom) {
     ASSIGN_OR_RETURN(filters::AnyFilter any, filters::ParseFilter(bytes, "the other side's filter"));
     auto* const bloom = std::get_if<filters::BloomFilter>(&any);
-    if (bloom == nullptr) return absl::DataLossError("the other side's filter is no Bloom filter");
+    if (bloom == nullptr) return StreamDamage("the other side's filter is no Bloom filter");
     filter.bloom_ = std::move(*bloom);
     return filter;
   }
   if (form != FilterForm::kHashes || bytes.size() % sizeof(uint64_t) != 0) {
-    return absl::DataLossError("a message with a filter that cannot be read");
+    return StreamDamage("a message with a filter that cannot be read");
   }
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
     filter.hashes_.push_back(DecodeFixed64(bytes.data() + at));
   }
   if (!std::is_sorted(filter.hashes_.begin(), filter.hashes_.end())) {
-    return absl::DataLossError("a message with hashes that are not in order");
+    return StreamDamage("a message with hashes that are not in order");
   }
   return filter;
 }

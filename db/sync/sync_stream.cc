@@ -6,6 +6,7 @@
 #include "db/sync/sync_messages.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
+#include "util/base/other_side.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -31,8 +32,10 @@ constexpr uint32_t MostPayloadBytes(SyncMessage type) {
     case SyncMessage::kDone:
       return 64;
     case SyncMessage::kRanges:
+      return uint32_t{1} << 28;
     case SyncMessage::kDiffering:
     case SyncMessage::kFilter:
+      return uint32_t{1} << 27;
     case SyncMessage::kItems:
       break;
   }
@@ -55,9 +58,9 @@ absl::Status OfTheOtherSide(std::string_view payload) {
   const auto code = static_cast<absl::StatusCode>(decoder.Byte());
   const std::string_view text = decoder.LengthPrefixed();
   if (!decoder.Done() || code == absl::StatusCode::kOk || code > absl::StatusCode::kUnauthenticated) {
-    return absl::DataLossError("the other side sent an error that cannot be read");
+    return StreamDamage("the other side sent an error that cannot be read");
   }
-  return absl::Status(code, absl::StrFormat("the other side: %s", text));
+  return MarkOtherSide(absl::Status(code, absl::StrFormat("the other side: %s", text)));
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
   const bool whole =
       DecodeFixed32(header.data() + kLengthEnd) == Checksum32(std::string_view(header).substr(0, kLengthEnd), 0);
   if (!known || !whole || size > MostPayloadBytes(static_cast<SyncMessage>(type))) {
-    return absl::DataLossError(absl::StrFormat(
+    return StreamDamage(absl::StrFormat(
         "a message of type %u and %u bytes: the other side is no sepal sync-server, or prints something before it",
         type, size));
   }
@@ -106,7 +109,7 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
   RETURN_IF_ERROR(stream_->Read(trailer, sizeof trailer));
   received_bytes_ += kHeaderBytes + size + kChecksumBytes;
   if (DecodeFixed32(trailer) != ChecksumOf(header, *payload)) {
-    return absl::DataLossError(absl::StrFormat("the checksum of a message of type %u is wrong", type));
+    return StreamDamage(absl::StrFormat("the checksum of a message of type %u is wrong", type));
   }
   if (type == static_cast<uint8_t>(SyncMessage::kError)) return OfTheOtherSide(*payload);
   return static_cast<SyncMessage>(type);
@@ -115,7 +118,7 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
 absl::Status SyncStream::Expect(SyncMessage type, std::string* payload) {
   ASSIGN_OR_RETURN(const SyncMessage got, Receive(payload));
   if (got == type) return absl::OkStatus();
-  return absl::DataLossError(
+  return StreamDamage(
       absl::StrFormat("a message of type %u where %u was due", static_cast<uint8_t>(got), static_cast<uint8_t>(type)));
 }
 

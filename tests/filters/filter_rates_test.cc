@@ -88,6 +88,19 @@ TEST(FilterRatesTest, TheScalableFilterKeepsItsRateWhileItGrows) {
   }
 }
 
+// However the chance goes: a part is full by its bits, and not by its keys.
+TEST(FilterRatesTest, TheScalableFilterIsNeverAboveItsRate) {
+  for (const double rate : {0.1, 0.01, 0.0001}) {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      ScalableBloomFilter filter = ScalableBloomFilter::Create(20, rate, seed).value();
+      for (uint64_t keys = 0; keys < 3'000; keys += 100) {
+        AddNumbers(&filter, keys, 100);
+        EXPECT_LE(filter.CurrentRate(), rate) << keys << " keys, seed " << seed;
+      }
+    }
+  }
+}
+
 TEST(FilterRatesTest, TheAgeingFilterHoldsItsRateOverAHundredTimesItsCapacity) {
   constexpr uint64_t kKeys = 5'000;
   AgeingFilter filter = AgeingFilter::ForKeys(kKeys, 0.02, 3).value();

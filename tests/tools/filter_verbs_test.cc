@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -50,6 +51,25 @@ TEST_F(FilterVerbsTest, StandardInputAndAFileGiveTheSameFilter) {
   const std::string of_file = Slurp(filter_);
   ASSERT_EQ(RunSepal({"filter", "build", "-o", filter_}, Slurp(words)).exit, kExitOk);
   EXPECT_EQ(Slurp(filter_), of_file);
+}
+
+TEST_F(FilterVerbsTest, ALineWithoutAnEndIsRefused) {
+  const std::string file = directory_.File("lines");
+  const auto build = [&](const std::string& lines) {
+    std::ofstream(file) << lines;
+    return RunSepal({"filter", "build", file, "-o", filter_});
+  };
+  const Outcome endless = build("short\n" + std::string((16 << 20) + 100'000, 'x'));
+  EXPECT_EQ(endless.exit, kExitError);
+  EXPECT_TRUE(Has(endless.err, "line 2 is longer than 16.0 MiB")) << endless.err;
+  EXPECT_FALSE(std::filesystem::exists(filter_));
+  // Lines of every length around a buffer's.
+  std::string lines;
+  for (const size_t length : {65'534, 65'535, 65'536, 131'070, 131'071}) lines += std::string(length, 'x') + "\n";
+  ASSERT_EQ(build(lines + "last").exit, kExitOk);
+  const Outcome tested = RunSepal({"filter", "test", filter_, file});
+  EXPECT_EQ(std::count(tested.out.begin(), tested.out.end(), '\n'), 6);
+  EXPECT_FALSE(Has(tested.out, "absent"));
 }
 
 TEST_F(FilterVerbsTest, AMergedFilterIsThatOfAllKeys) {

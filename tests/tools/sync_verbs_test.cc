@@ -51,8 +51,9 @@ TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
   EXPECT_EQ(silent.exit, kExitError);
   EXPECT_TRUE(Has(silent.err, "the other side")) << silent.err;
   const Outcome talkative = RunSepal({"sync", a, "--over", "echo hello, this is a login shell"});
-  EXPECT_EQ(talkative.exit, kExitDamage);
+  EXPECT_EQ(talkative.exit, kExitError);
   EXPECT_TRUE(Has(talkative.err, "is no sepal sync-server")) << talkative.err;
+  EXPECT_FALSE(Has(talkative.err, "repair")) << talkative.err;
 }
 
 TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
@@ -72,6 +73,24 @@ TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
   const Outcome missing = RunSepal({"sync", a, "--over", server + "-nosuch"});
   EXPECT_EQ(missing.exit, kExitError);
   EXPECT_TRUE(Has(missing.err, "the other side: ")) << missing.err;
+}
+
+TEST_F(SyncVerbTest, DamageIsToldOfTheDatabaseThatHasIt) {
+  MakeDatabase();
+  const std::string a = directory_.File("a");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  FlipByte(Files(".sst").front(), 0.3);
+  for (const auto& [here, there] : {std::pair(a, db_), std::pair(db_, a)}) {
+    const Outcome damaged = RunSepal({"sync", here, there});
+    EXPECT_EQ(damaged.exit, kExitDamage) << damaged.err;
+    EXPECT_TRUE(Has(damaged.err, "sepal db repair " + db_ + " --dry-run")) << damaged.err;
+    EXPECT_FALSE(Has(damaged.err, "sepal db repair " + a + " --dry-run")) << damaged.err;
+  }
+  // It is the other side's to tell what to do there.
+  const Outcome over = RunSepal({"sync", a, "--over", absl::StrFormat("'%s' sync-server '%s'", SEPAL_PROGRAM, db_)});
+  EXPECT_EQ(over.exit, kExitError) << over.err;
+  EXPECT_TRUE(Has(over.err, "the other side: ")) << over.err;
+  EXPECT_FALSE(Has(over.err, "sepal db repair " + a)) << over.err;
 }
 
 TEST_F(SyncVerbTest, HowTheCommandEndsIsTold) {

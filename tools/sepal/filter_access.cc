@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kProgressKeys = 256;
 constexpr size_t kMagicBytes = 8;
+constexpr size_t kLineStepBytes = size_t{64} << 10;
 
 absl::Status CheckReadable(const std::string& path) {
   std::error_code error;
@@ -36,6 +37,26 @@ absl::Status CheckReadable(const std::string& path) {
 
 absl::Status CutShort(const std::string& name) {
   return absl::InternalError(absl::StrFormat("%s could not be read to its end", name));
+}
+
+// Reads a line as std::getline does, but ends with `*too_long` once it has more than kMostLineBytes: what is no text,
+// or has no end, would take all memory.
+bool GetLine(std::istream& from, std::string* line, bool* too_long) {
+  line->clear();
+  *too_long = false;
+  char step[kLineStepBytes];
+  for (;;) {
+    from.getline(step, sizeof step);
+    const auto got = static_cast<size_t>(from.gcount());
+    // The newline is counted, and not stored.
+    line->append(step, from.good() ? got - 1 : got);
+    if (from.good()) return true;
+    if (from.eof()) return !line->empty();
+    if (from.bad() || got == 0) return false;
+    from.clear();  // the step was full
+    *too_long = line->size() > KeyLines::kMostLineBytes;
+    if (*too_long) return false;
+  }
 }
 
 }  // namespace
@@ -74,7 +95,8 @@ absl::Status KeyLines::ForEachLine(const TakeLine& take) const {
 absl::Status KeyLines::Read(std::istream& from, const std::function<void(uint64_t, uint64_t)>& tell,
                             const TakeLine& take) const {
   uint64_t lines = 0, bytes = 0;
-  for (std::string line, key; std::getline(from, line);) {
+  bool too_long = false;
+  for (std::string line, key; GetLine(from, &line, &too_long);) {
     ++lines;
     bytes += line.size() + 1;
     if (hex_) {
@@ -87,6 +109,12 @@ absl::Status KeyLines::Read(std::istream& from, const std::function<void(uint64_
     }
     RETURN_IF_ERROR(take(line, hex_ ? key : line));
     if (lines % kProgressKeys == 0) tell(lines, bytes);
+  }
+  if (too_long) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s, line %u is longer than %s: keys are lines of text, or "
+                        "hexadecimal ones with --hex",
+                        Name(), lines + 1, HumanBytes(kMostLineBytes)));
   }
   return from.eof() ? absl::OkStatus() : CutShort(Name());
 }

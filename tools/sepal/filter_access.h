@@ -38,6 +38,8 @@ class KeySource {
 // Each line is a key, without its newline; an empty line is the empty key. A last line needs no newline.
 class KeyLines final : public KeySource {
  public:
+  static constexpr size_t kMostLineBytes = size_t{16} << 20;
+
   // `path` empty or "-": `in`. With `hex`, a line has the key's digits. NotFound, or InvalidArgument for a directory.
   static absl::StatusOr<KeyLines> Open(const std::string& path, bool hex, std::istream& in);
 

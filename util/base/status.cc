@@ -3,6 +3,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
 #include "util/base/no_memory.h"
+#include "util/base/other_side.h"
 
 namespace sepal {
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr char kErrno[] = "errno";
 constexpr char kNoMemory[] = "ENOMEM";
+constexpr char kOtherSide[] = "other side";
 
 }  // namespace
 
@@ -19,6 +21,13 @@ absl::Status MarkNoMemory(absl::Status status) {
 }
 
 bool IsNoMemory(const absl::Status& status) { return status.GetPayload(kErrno) == absl::Cord(kNoMemory); }
+
+absl::Status MarkOtherSide(absl::Status status) {
+  status.SetPayload(kOtherSide, absl::Cord());
+  return status;
+}
+
+bool IsOfOtherSide(const absl::Status& status) { return status.GetPayload(kOtherSide).has_value(); }
 
 absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view what, std::string_view expected,
                      std::string_view got) {
@@ -33,7 +42,8 @@ absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view wh
 absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   absl::Status annotated(status.code(), absl::StrFormat("%s: %s", context, ToStd(status.message())));
-  return IsNoMemory(status) ? MarkNoMemory(std::move(annotated)) : annotated;
+  status.ForEachPayload([&](auto name, const absl::Cord& mark) { annotated.SetPayload(name, mark); });
+  return annotated;
 }
 
 absl::Status Lasting(const absl::Status& status, std::string_view context) {

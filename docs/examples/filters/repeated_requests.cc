@@ -55,7 +55,7 @@ int main() {
   }
   std::printf("%llu requests, %llu bytes, fill %.3f\n", static_cast<unsigned long long>(kRequests),
               static_cast<unsigned long long>(filter->MemoryBytes()), filter->Fill());
-  std::printf("of the machine %.1f %% are refused: one for each of its %llu addresses is let in\n",
+  std::printf("of the machine's requests %.1f %% are saved: one from each of its %llu addresses is let in\n",
               100 - 100.0 * static_cast<double>(seen.admitted) / static_cast<double>(seen.requests),
               static_cast<unsigned long long>(machine + 1));
   std::printf("of %llu people refused by mistake %llu are let in when they try again\n",

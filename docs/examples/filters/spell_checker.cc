@@ -51,11 +51,13 @@ int Measure(const sepal::filters::StaticFilter& filter, const std::unordered_set
       add(word.substr(0, i) + word.substr(i + 1));
     }
   }
-  uint64_t passed = 0;
+  uint64_t passed = 0, letters = 0;
   for (const std::string& mistake : mistakes) passed += filter.MayContain(mistake);
-  std::printf("%zu words in %llu bytes, %.2f bits each\n", words.size(),
-              static_cast<unsigned long long>(filter.MemoryBytes()),
-              static_cast<double>(filter.MemoryBytes()) * 8 / static_cast<double>(words.size()));
+  for (const std::string& word : words) letters += word.size() + 1;
+  const auto bytes = static_cast<double>(filter.MemoryBytes());
+  std::printf("%zu words of %llu bytes in %.0f bytes, %.2f bits each: %.0f %% of the list saved\n", words.size(),
+              static_cast<unsigned long long>(letters), bytes, bytes * 8 / static_cast<double>(words.size()),
+              100 - 100 * bytes / static_cast<double>(letters));
   return example::Agrees("mistakes that pass", passed, mistakes.size(), filter.CurrentRate())
              ? 0
              : example::Fail("that is not what theory says");

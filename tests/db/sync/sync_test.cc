@@ -231,6 +231,20 @@ TEST(SyncTest, OnePercentOfDifferenceMovesLessThanATenthOfTheData) {
   EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, bytes / 10);
 }
 
+TEST(SyncTest, FiltersThatMayTakeABitOfAnEntryAreSentUntilHashesAreNoLarger) {
+  SyncDatabase a, b;
+  Contents of_a, of_b;
+  for (uint64_t i = 0; i < 8'000; ++i) (i % 2 == 0 ? of_a : of_b)[SyncKey(i)] = "value";
+  a.Put(of_a);
+  b.Put(of_b);
+  const Synced synced =
+      RunBoth(&a, &b, ConflictPolicy::kReport, {.entries_of_range = 16, .most_filter_bytes = 1024, .exact_entries = 0});
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(a.All(), b.All());
+  EXPECT_EQ(a.All().size(), 8'000u);
+  EXPECT_GT(synced.report->rounds, 4u);
+}
+
 TEST(SyncTest, FamiliesAreMadeWhereTheyAreMissing) {
   SyncDatabase a, b;
   const auto mail = a.db()->CreateColumnFamily("mail", {}).value();

@@ -14,6 +14,7 @@
 #include "tools/sepal/sync_process.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
+#include "util/base/other_side.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 #include "util/thread/sync.h"
@@ -34,6 +35,21 @@ class WithoutPipeSignal {
  private:
   void (*const before_)(int);
 };
+
+// What came is damaged, or no sync: nothing is wrong with the database here.
+absl::Status WithoutDamageHere(const absl::Status& status) {
+  const bool there = absl::IsDataLoss(status) && IsOfOtherSide(status);
+  return there ? absl::UnavailableError(status.message()) : status;
+}
+
+// Without it the command would have the first database repaired.
+absl::Status WithDamageRemedy(const absl::Status& status, const Place& place) {
+  if (!absl::IsDataLoss(status)) return status;
+  return absl::DataLossError(
+      absl::StrFormat("%s; restore a backup if there is one; sepal db repair %s --dry-run reports what can be kept "
+                      "(docs/guide/operations.md)",
+                      ToStd(status.message()), place.Arguments()));
+}
 
 class SyncVerb final : public Verb {
  public:
@@ -81,30 +97,35 @@ class SyncVerb final : public Verb {
     const absl::Status ended = other->Finish();
     if (ended.ok()) return WithHint(std::move(report));
     if (report.ok()) return Annotate(ended, "the sync has come to its end, but not the other side");
-    return WithHint(
-        absl::Status(report.status().code(), absl::StrFormat("%s; %s", report.status().message(), ended.message())));
+    const absl::Status failed = WithoutDamageHere(report.status());
+    return WithHint(absl::Status(failed.code(), absl::StrFormat("%s; %s", failed.message(), ended.message())));
   }
 
   // The other side is a thread of this process.
   absl::StatusOr<SyncReport> SyncWithDirectory(DB* db) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> other, OpenToWrite(other_, /*create=*/false, memory_limit_));
+    const absl::StatusOr<std::unique_ptr<DB>> other = OpenToWrite(other_, /*create=*/false, memory_limit_);
+    if (!other.ok()) return WithDamageRemedy(other.status(), other_);
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
       return absl::ErrnoToStatus(errno, "no pair of sockets");
     }
+    absl::Status served;
     Thread server([&] {
       DescriptorStream stream(ends[1], ends[1]);
-      ServeSync(*other, stream).IgnoreError();  // this side is told
+      served = ServeSync(**other, stream);
       close(ends[1]);
     });
     absl::StatusOr<SyncReport> report;
     {
       DescriptorStream stream(ends[0], ends[0]);
-      report = WithHint(BeginSync(*db, stream, {.policy = Policy()}));
+      report = BeginSync(*db, stream, {.policy = Policy()});
       close(ends[0]);
     }
     server.Join();
-    RETURN_IF_ERROR(WithRemedy(other->Close(), other_));
+    // Of what else ends the other side, this one is told.
+    if (absl::IsDataLoss(served) && !IsOfOtherSide(served)) return WithDamageRemedy(served, other_);
+    report = WithHint(std::move(report));
+    RETURN_IF_ERROR(WithRemedy((*other)->Close(), other_));
     return report;
   }
 
@@ -112,7 +133,7 @@ class SyncVerb final : public Verb {
     // These refuse what cannot be synced, before anything is written.
     const bool refused = absl::IsFailedPrecondition(report.status()) || absl::IsInvalidArgument(report.status());
     if (report.ok() || refused) return report;
-    return Annotate(WithMemoryRemedy(report.status()),
+    return Annotate(WithMemoryRemedy(WithoutDamageHere(report.status())),
                     "the databases are whole, and not equal yet; the sync can be begun again");
   }
 
@@ -182,7 +203,7 @@ class SyncServerVerb final : public Verb {
       RefuseSync(db.status(), stream);
       return db.status();
     }
-    RETURN_IF_ERROR(ServeSync(**db, stream));
+    RETURN_IF_ERROR(WithoutDamageHere(ServeSync(**db, stream)));
     return WithRemedy((*db)->Close(), place_);
   }
 

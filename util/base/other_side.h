@@ -1,0 +1,13 @@
+// Tells an error of another process, which came over a stream, from one of what is stored here: both may be DataLoss,
+// but only the second one asks for a repair.
+#pragma once
+
+#include "absl/status/status.h"
+
+namespace sepal {
+
+// Returns the same status, which IsOfOtherSide then recognises, also once it was annotated (util/base/status.h).
+absl::Status MarkOtherSide(absl::Status status);
+bool IsOfOtherSide(const absl::Status& status);
+
+}  // namespace sepal
