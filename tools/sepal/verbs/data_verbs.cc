@@ -69,7 +69,7 @@ class GetVerb final : public KeyVerb {
   absl::Status Run(const Streams& io) override {
     ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
     std::string value;
-    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+    const auto get = [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
       ReadOptions options;
       RETURN_IF_ERROR(moment_.ApplyTo(db, &options));
@@ -78,7 +78,8 @@ class GetVerb final : public KeyVerb {
         return absl::NotFoundError(absl::StrFormat("key %s not found", ShownKey(key)));
       ASSIGN_OR_RETURN(value, std::move(found));
       return absl::OkStatus();
-    }));
+    };
+    RETURN_IF_ERROR(LookAt(place_, get));
     if (json) {
       nlohmann::json line = JsonHead();
       line["key"] = BytesJson(key);
