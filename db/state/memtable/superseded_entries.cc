@@ -38,7 +38,9 @@ void SupersededEntries::Drop(const MemTableEntry* entry) {
 void SupersededEntries::SetViews(uint64_t oldest, uint64_t replaced) {
   if (!leaving_.empty() && oldest <= leaving_view_) return;
   const bool pinned = value_pins_->load(std::memory_order_acquire) > 0;
-  for (const MemTableEntry* entry : leaving_) {
+  for (size_t i = 0; i < leaving_.size(); ++i) {
+    if (i + 2 * kAhead < leaving_.size()) leaving_[i + 2 * kAhead]->Prefetch();
+    const MemTableEntry* const entry = leaving_[i];
     if (pinned && entry->value().size() > copied_bytes_) {
       dropped_.push_back(entry);
     } else {

@@ -35,8 +35,12 @@ class SupersededEntries {
   }
   // The oldest of them; null: there is none.
   const MemTableEntry* first() const { return begin_ < newer_.size() ? newer_[begin_] : nullptr; }
+  // Prefetches what those to come will touch.
   void PopFirst() {
-    if (++begin_ < newer_.size()) return;
+    ++begin_;
+    if (begin_ + 2 * kAhead < newer_.size()) newer_[begin_ + 2 * kAhead]->Prefetch();
+    if (begin_ + kAhead < newer_.size()) PrefetchOlder(*newer_[begin_ + kAhead]);
+    if (begin_ < newer_.size()) return;
     newer_.clear();
     begin_ = 0;
   }
@@ -62,7 +66,11 @@ class SupersededEntries {
   // The first word of a free piece leads to the next one of its size.
   static constexpr size_t kMostWaiting = size_t{1} << 16;
   static constexpr size_t kMostBytes = size_t{8} << 10;
+  static constexpr size_t kAhead = 4;
   static size_t Class(size_t bytes) { return (bytes + 7) / 8; }
+  static void PrefetchOlder(const MemTableEntry& newer) {
+    if (const MemTableEntry* const older = newer.previous(); older != nullptr) older->Prefetch();
+  }
 
   bool MakeRoomToAdd();
   char* TakeFrom(size_t size);

@@ -387,7 +387,9 @@ TEST(NamedSnapshotCrashTest, APowerLossAnywhereLeavesAWholeSnapshotOrNone) {
       ASSERT_OK(crashing.db->CompactRange());
       const absl::StatusOr<std::shared_ptr<const Snapshot>> found = crashing.db->FindSnapshot("s");
       ++(found.ok() ? with : without);
-      if (acknowledged) EXPECT_EQ(found.ok(), !drops) << calls;
+      if (acknowledged) {
+        EXPECT_EQ(found.ok(), !drops) << calls;
+      }
       if (!found.ok()) continue;
       EXPECT_EQ(Value(crashing.db.get(), "a", {.snapshot = found->get()}), "2") << calls;
       EXPECT_EQ(Value(crashing.db.get(), "b", {.snapshot = found->get()}), "2") << calls;
