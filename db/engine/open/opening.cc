@@ -187,6 +187,7 @@ absl::Status Opening::RecoverCatalog() {
 // Before anything is written that might leave out what they see. A writer's first manifest lacks those that have
 // expired.
 void Opening::RestoreSnapshots() {
+  if (state_.snapshots.empty()) return;
   EngineState& state = *parts_.state;
   const uint64_t now = options_.read_only ? 0 : UnixMillis(world_.clock);
   for (const auto& [name, kept] : state_.snapshots) {

@@ -179,7 +179,11 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.tuning.memtable_limit_bytes = size_t{16} << 10;
   database.tuning.space_retry_micros = 10;
   ASSERT_OK(database.Reopen());
-  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(7500));
+  constexpr uint64_t kKeys = 8000;
+  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(kKeys));
+  // What is to be merged overlaps all tables.
+  for (uint64_t i = 0; i < kKeys; i += 100) ASSERT_OK(db()->Put(NumberedKey(i), std::string(40, 'v')));
+  ASSERT_OK(db()->Flush());
   // Less than all tables, and more than what is written below.
   database.memory.SetCapacity(database.memory.UsedBytes() + 250'000);
   bool compacted = false;
@@ -197,7 +201,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.memory.SetCapacity(UINT64_MAX);
   database.world->RunUntilIdle();
   EXPECT_TRUE(compacted);
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 7500u);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), kKeys);
 }
 
 TEST(PressureOfLogsTest, OldLogsGoThoughAMergeWaitsForSpaceAndNoOtherMayRun) {
