@@ -418,7 +418,7 @@ absl::Status Repairing::CheckLogs(absl::Status* contradiction) {
   logs_whole_ = status.ok();
   if (absl::IsDataLoss(status) && !counted.contradicts_manifest()) {
     std::vector<LogGap> gaps;
-    status = SalvageLogs(log_directory(), logs_, database_id_, manifest_.min_log_number, count, &gaps);
+    status = SalvageLogs(log_directory(), logs_, HowToReadLogs(), count, &gaps);
   }
   *contradiction = counted.contradicts_manifest() ? status : absl::OkStatus();
   return counted.contradicts_manifest() ? absl::OkStatus() : status;
@@ -454,7 +454,7 @@ absl::Status Repairing::ReadLogsInto(Replay* replay) {
   };
   if (logs_whole_) return RecoverLogs(log_directory(), logs_, HowToReadLogs(), sink).status();
   std::vector<LogGap> gaps;
-  RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, database_id_, manifest_.min_log_number, sink, &gaps));
+  RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, HowToReadLogs(), sink, &gaps));
   for (const LogGap& gap : gaps) {
     const bool there =
         std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });

@@ -158,8 +158,12 @@ std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, 
 
 }  // namespace
 
-absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, uint64_t database_id,
-                         FileNumber minimum, const LogSink& sink, std::vector<LogGap>* gaps) {
+absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, const LogRecoveryOptions& options,
+                         const LogSink& sink, std::vector<LogGap>* gaps) {
+  const uint64_t database_id = options.database_id;
+  const FileNumber minimum = options.minimum;
+  std::optional<LogEnd> closed = options.closed;
+  if (closed.has_value() && (closed->number < minimum || closed->length_bytes <= kLogHeaderBytes)) closed.reset();
   std::vector<LogFile> line;
   LogSalvage salvage(directory, sink, gaps);
   for (const LogFile& log : logs) {
@@ -170,9 +174,10 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
         line.push_back({log.name, log.named, std::move(header), log.problem});
         continue;
       }
-      // It was created but never used.
+      // It was created but never used; what is known of the closed one is told below.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
+      if (closed.has_value() && log.named == closed->number) closed.reset();
       ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, log.name));
       gaps->push_back({log.name, 0, window.size(), std::string(ToStd(log.problem.message()))});
     } else if (log.header->number >= minimum && (database_id == 0 || log.header->database_id == database_id)) {
@@ -191,10 +196,18 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
     std::optional<uint64_t> limit;
     if (i + 1 < line.size() && line[i + 1].header->predecessor.number == before) {
       limit = line[i + 1].header->predecessor.length_bytes;
+    } else if (closed.has_value() && closed->number == before) {
+      limit = closed->length_bytes;
     }
+    if (closed.has_value() && closed->number == before) closed.reset();
     RETURN_IF_ERROR(salvage.Read(line[i], limit));
   }
   salvage.Finish();
+  if (closed.has_value()) {
+    const std::string name = LogFileName(closed->number);
+    const bool there = std::any_of(logs.begin(), logs.end(), [&](const LogFile& log) { return log.name == name; });
+    salvage.Missing(name, there ? "the log, which was closed cleanly, was cut short" : "the log is missing");
+  }
   if (line.empty() && minimum > FileNumber(0) && gaps->empty()) {
     salvage.Missing(LogFileName(minimum), "the log is missing");
   }

@@ -20,9 +20,9 @@ struct LogGap {
   std::string reason;
 };
 
-// Delivers the whole batches of all logs from `minimum` on, the oldest first. `database_id` 0: any. An error of the
-// sink ends it and is returned.
-absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, uint64_t database_id,
-                         FileNumber minimum, const LogSink& sink, std::vector<LogGap>* gaps);
+// Delivers the whole batches of all logs from `options.minimum` on, the oldest first. `options.database_id` 0: any. An
+// error of the sink ends it and is returned.
+absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, const LogRecoveryOptions& options,
+                         const LogSink& sink, std::vector<LogGap>* gaps);
 
 }  // namespace sepal

@@ -101,11 +101,14 @@ class RecoveryFixture : public LogFixture {
   }
   absl::Status SalvageFrom(Directory* directory, std::vector<LogGap>* gaps, FileNumber minimum = {},
                            uint64_t database_id = kDatabase) {
+    return SalvageFrom(directory, gaps, {.database_id = database_id, .minimum = minimum});
+  }
+  absl::Status SalvageFrom(Directory* directory, std::vector<LogGap>* gaps, const LogRecoveryOptions& options) {
     delivered_.clear();
     gaps->clear();
     ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(directory));
     return SalvageLogs(
-        directory, logs, database_id, minimum,
+        directory, logs, options,
         [&](SequenceNumber first, std::string_view batch) {
           delivered_.push_back(absl::StrFormat("%u %s", first.value(), batch));
           return absl::OkStatus();

@@ -78,13 +78,31 @@ TEST_F(RecoveryIoTest, SalvageMissesNothingInALogThatWasMadeAndNeverUsed) {
   EXPECT_EQ(gaps.size(), 1u);
 }
 
+// The manifest says how long it was, whether what is left looks whole, or as if it had never been used.
+TEST_F(RecoveryIoTest, ASalvageTellsOfAClosedLogThatWasCutShort) {
+  const std::string batch = Batch("a");
+  WriteFile("000001.log", LogOf(Header(1), {{1, LogRecordKind::kFull, batch}}));
+  const std::string whole = LogOf(Header(2), {{2, LogRecordKind::kFull, batch}, {3, LogRecordKind::kFull, batch}});
+  const LogRecoveryOptions closed{.database_id = kDatabase, .closed = LogEnd{FileNumber(2), whole.size()}};
+  std::vector<LogGap> gaps;
+  for (size_t bytes = 0; bytes <= whole.size(); ++bytes) {
+    WriteFile("000002.log", whole.substr(0, bytes));
+    ASSERT_TRUE(SalvageFrom(directory_.get(), &gaps, closed).ok());
+    ASSERT_EQ(gaps.empty(), bytes == whole.size()) << bytes;
+  }
+  ASSERT_TRUE(directory_->Remove("000002.log").ok());
+  ASSERT_TRUE(SalvageFrom(directory_.get(), &gaps, closed).ok());
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps.front().reason, "the log is missing");
+}
+
 TEST_F(RecoveryIoTest, AnErrorOfTheSinkEndsTheSalvage) {
   const std::string batch = Batch("a");
   WriteFile("000001.log", LogOf(Header(1), {{1, LogRecordKind::kFull, batch}, {2, LogRecordKind::kFull, batch}}));
   std::vector<LogGap> gaps;
   int calls = 0;
   const absl::Status status = SalvageLogs(
-      directory_.get(), ListLogs(directory_.get()).value(), kDatabase, FileNumber(0),
+      directory_.get(), ListLogs(directory_.get()).value(), {.database_id = kDatabase},
       [&](SequenceNumber, std::string_view) {
         ++calls;
         return absl::CancelledError("enough");
