@@ -6,11 +6,9 @@ namespace sepal {
 
 SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state), slots_(slots) {
   state_->snapshots->SetListener([this] { HearOfRelease(); });
-  // Jobs of before may have kept something for those that have names.
-  const std::vector<SequenceNumber> kept = state_->snapshots->Sequences();
-  if (kept.empty()) return;
-  StateLock lock(state_);
-  kept_for_ = kept.back();
+  // Jobs of before may have kept something for those that have names. No other thread has the database yet.
+  if (state_->named_snapshots.empty()) return;
+  kept_for_ = state_->snapshots->Sequences().back();
   kept_for_any_.store(true, std::memory_order_relaxed);
 }
 

@@ -13,7 +13,7 @@ namespace sepal {
 
 class SnapshotWatch {
  public:
-  SnapshotWatch(EngineState* state, JobSlots* slots);
+  SnapshotWatch(EngineState* state, JobSlots* slots) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Nothing is scheduled for a snapshot's sake any more.
   void Close() { state_->snapshots->SetListener(nullptr); }
 
