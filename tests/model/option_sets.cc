@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/compaction_policy.h"
 #include "sepal/merge_operator.h"
+#include "tests/caseless_comparator.h"
 #include "tests/db/engine/test_database.h"
 #include "util/base/hash.h"
 
@@ -15,20 +16,6 @@ class ReverseComparator final : public Comparator {
   int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
   std::string_view Name() const override { return "test.reverse"; }
   bool EqualMeansIdentical() const override { return true; }
-};
-
-// Of ASCII letters. Different bytes may be equal.
-class CaselessComparator final : public Comparator {
- public:
-  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
-  std::string_view Name() const override { return "test.caseless"; }
-
- private:
-  static std::string Lower(std::string_view key) {
-    std::string lower(key);
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return lower;
-  }
 };
 
 // Appends as the library's operator does, and cannot combine operands.

@@ -98,7 +98,7 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
   return absl::OkStatus();
 }
 
-// Nobody reads yet, and all who will stand above, or at a snapshot.
+// No reader is there yet, and all that come will read above this sequence number, or at a snapshot.
 void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const {
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
   if (end.has_value() && !family.order.Less(entry.key, *end)) return;

@@ -155,9 +155,8 @@ class Family {
   // The active memtable, as which `fresh` follows, becomes immutable. BeginLog must follow.
   void SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh,
                       EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // Makes the current view anew, so that readers are found out of which none reads below `visible`: a sequence number
-  // that all readers see who load the view from now on. Returns what is known of the readers there were, but for
-  // snapshots.
+  // Replaces the current view by an equal one, whose readers all read at or above `visible`, the newest sequence number
+  // that is visible now. Returns what is known of the readers of earlier views, without snapshots.
   MemTableReaders RenewView(SequenceNumber visible, EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // After an edit.
   void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
@@ -220,7 +219,7 @@ class Family {
   void NoteNothingToCompact(std::optional<SequenceNumber> held_by) REQUIRES_STATE_LOCK;
 
  private:
-  // Makes the view of `active`, the immutables and `version` the current one. All who load it read at or above `since`.
+  // Makes the view of `active`, the immutables and `version` the current one. All its readers read at or above `since`.
   void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs,
                SequenceNumber since = {}) REQUIRES_STATE_LOCK;
   std::shared_ptr<ViewLife> NewViewLife(SequenceNumber since) REQUIRES_STATE_LOCK;

@@ -51,8 +51,8 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // entries make lookups somewhat slower. Without the index, lookups use the tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
-  // About the memory that a batch takes in memtables. An entry takes 65 to 73 bytes there besides key and value
-  // (decision 0003), and at least 4 in the batch.
+  // About the memory that a batch takes in memtables. An entry takes 65 to 74 bytes there besides key and value
+  // (decision 0042), and at least 4 in the batch.
   static size_t BytesOfBatch(std::string_view batch) { return BytesOfBatch(BatchCount(batch), batch.size()); }
   static size_t BytesOfBatch(uint32_t entries, size_t batch_bytes) {
     constexpr size_t kMoreForEach = 68;
@@ -118,7 +118,8 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // operand, those before it that it does not stand for, down to the first that is none.
   std::unique_ptr<InternalIterator> NewIterator(SequenceNumber visible) const;
 
-  // May be read from any thread; exact while no Add runs. Without what was let go, but for its memory.
+  // May be read from any thread; exact while no Add runs. Entries that were let go do not count, but
+  // their memory does.
   size_t MemoryBytes() const;   // all memory in use
   size_t DataBytes() const;     // of keys and values
   uint64_t EntryCount() const;  // range tombstones included

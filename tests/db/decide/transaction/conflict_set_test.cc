@@ -5,6 +5,7 @@
 #include <map>
 
 #include "db/format/range_end.h"
+#include "tests/caseless_comparator.h"
 #include "util/base/random.h"
 
 namespace sepal {
@@ -62,22 +63,9 @@ TEST(ConflictSetTest, ARangeWithoutEndsIsTouchedByAll) {
 }
 
 TEST(ConflictSetTest, InAnOrderThatHoldsBytesEqualAKeyIsTouchedByItsOtherSpellings) {
-  class NoCase final : public Comparator {
-   public:
-    int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
-    std::string_view Name() const override { return "test.NoCase"; }
-    bool EqualMeansIdentical() const override { return false; }
-
-   private:
-    static std::string Lower(std::string_view key) {
-      std::string lower(key);
-      for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      return lower;
-    }
-  };
-  const NoCase no_case;
+  const CaselessComparator caseless;
   ConflictSet set;
-  set.AddKey(kFamily, KeyOrder(&no_case), "Key");
+  set.AddKey(kFamily, KeyOrder(&caseless), "Key");
   set.Seal();
   EXPECT_TRUE(Touches(set, "kEY"));
   EXPECT_FALSE(Touches(set, "kez"));

@@ -2,12 +2,12 @@
 // in tests/scripts/merges.txt.
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "sepal/merge_operator.h"
+#include "tests/caseless_comparator.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -88,21 +88,7 @@ TEST_F(MergeTest, SnapshotsAmongFoldedOperandsSeeTheirOwn) {
   check();
 }
 
-// Keys that are equal, and differ in their bytes: what a snapshot's operands make has the key of the newest of them.
-class CaselessComparator final : public Comparator {
- public:
-  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
-  std::string_view Name() const override { return "test.caseless"; }
-  bool EqualMeansIdentical() const override { return false; }
-
- private:
-  static std::string Lower(std::string_view key) {
-    std::string lower(key);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
-  }
-};
-
+// What a snapshot's operands make has the key of the newest of them.
 TEST_F(MergeTest, OperandsBelowASnapshotKeepTheKeyThatTheyWereWrittenWith) {
   const CaselessComparator caseless;
   database.options.family.comparator = &caseless;

@@ -1,34 +1,20 @@
 // What tests of memtables share: entries are added and found as the engine does it.
 #pragma once
 
-#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "db/state/memtable/memtable.h"
+#include "tests/caseless_comparator.h"
 #include "util/base/hash.h"
 
 namespace sepal {
 
 inline constexpr uint64_t kMemTableSeed = 0x5ea1;
 
-// Letters of either case are the same; so equal keys may differ in bytes.
-class CaseInsensitiveComparator final : public Comparator {
- public:
-  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
-  std::string_view Name() const override { return "test.case-insensitive"; }
-
- private:
-  static std::string Lower(std::string_view s) {
-    std::string lower(s);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
-  }
-};
-
 inline const Comparator* CaseInsensitive() {
-  static const CaseInsensitiveComparator comparator;
+  static const CaselessComparator comparator;
   return &comparator;
 }
 

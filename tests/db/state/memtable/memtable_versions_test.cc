@@ -194,6 +194,12 @@ class MemTableSupersededTest : public testing::Test {
                        .replaced_view = view_});
     ++view_;
   }
+  void UpdateAndRenew(int rounds, size_t value_bytes) {
+    for (int round = 0; round < rounds; ++round) {
+      Update(100, value_bytes);
+      Renew();
+    }
+  }
 
   std::shared_ptr<MemTable> owned_ = std::make_shared<MemTable>(KeyOrder(), kMemTableSeed, 64 << 10,
                                                                 MemTable::Memory{&budget_, nullptr, nullptr, kCopied});
@@ -227,10 +233,7 @@ TEST_F(MemTableSupersededTest, NothingIsUsedAgainWhileAViewIsHeldInWhichItCouldB
     ASSERT_EQ(held.entry->key().user_key, "05");
   }
   const size_t bytes = table_.MemoryBytes();
-  for (int round = 0; round < 100; ++round) {
-    Update(100, 100);
-    Renew();
-  }
+  UpdateAndRenew(100, 100);
   EXPECT_EQ(table_.MemoryBytes(), bytes);
 }
 
@@ -248,10 +251,7 @@ TEST_F(MemTableSupersededTest, APinnedValueStaysWhereItIs) {
     }
   }
   const size_t bytes = table_.MemoryBytes();
-  for (int round = 0; round < 20; ++round) {
-    Update(100, 100);
-    Renew();
-  }
+  UpdateAndRenew(20, 100);
   EXPECT_EQ(table_.MemoryBytes(), bytes);
 }
 
@@ -259,10 +259,7 @@ TEST_F(MemTableSupersededTest, WhatASnapshotSeesStays) {
   Update(100, 100);
   snapshots_ = {SequenceNumber(last_)};
   const std::string seen(Find(table_, "05", last_)->value);
-  for (int round = 0; round < 20; ++round) {
-    Update(100, 100);
-    Renew();
-  }
+  UpdateAndRenew(20, 100);
   EXPECT_EQ(Find(table_, "05", snapshots_.front().value())->value, seen);
   EXPECT_LE(table_.EntryCount(), 330u);
 }
@@ -271,10 +268,7 @@ TEST_F(MemTableSupersededTest, ASingleDeleteKeepsWhatItMayMeet) {
   Update(10, 10);
   Add(&table_, ++last_, "single", "put");
   Add(&table_, ++last_, "single", "", ValueKind::kSingleDelete);
-  for (int round = 0; round < 20; ++round) {
-    Update(100, 10);
-    Renew();
-  }
+  UpdateAndRenew(20, 10);
   EXPECT_EQ(table_.EntryCount(), last_);
 }
 
