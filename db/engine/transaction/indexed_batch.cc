@@ -11,7 +11,12 @@ namespace sepal {
 namespace {
 
 // Of an update, beside key and value: its entry in the batch, its place in the index and in the log.
-constexpr size_t kBytesOfUpdate = 144;
+constexpr size_t kBytesOfUpdate = 160;
+
+// At the end of a batch, when this update was the last that was appended.
+size_t BytesFromKeyOn(ValueKind kind, std::string_view key, std::string_view value) {
+  return key.size() + (HasValue(kind) ? static_cast<size_t>(VarintLength(value.size())) + value.size() : 0);
+}
 
 }  // namespace
 
@@ -51,7 +56,9 @@ void IndexedBatch::Add(const FamilyRef& family, ValueKind kind, std::string_view
     if (it == part->keys.end() || !part->family->order.Equal(it->first, key)) {
       it = part->keys.emplace_hint(it, std::string(key), Updates());
     }
-    it->second.push_back({ordinal, kind, bytes_.size() - value.size(), value.size()});
+    const size_t value_offset = bytes_.size() - value.size();
+    const size_t key_offset = bytes_.size() - BytesFromKeyOn(kind, key, value);
+    it->second.push_back({ordinal, kind, key_offset, key.size(), value_offset, value.size()});
     logged.key = it;
   }
   log_.push_back(logged);
@@ -118,6 +125,13 @@ IndexedBatch::Said IndexedBatch::Read(const Part& part, std::string_view key, co
   }
   said.needs_base = covered_by == 0;
   return said;
+}
+
+std::string_view IndexedBatch::KeyAt(const Keys::value_type& updates, uint32_t at) const {
+  for (auto update = updates.second.rbegin(); update != updates.second.rend(); ++update) {
+    if (update->ordinal <= at) return {bytes_.data() + update->key_offset, update->key_bytes};
+  }
+  return updates.first;
 }
 
 absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key,

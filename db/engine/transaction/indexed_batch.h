@@ -27,7 +27,10 @@ class IndexedBatch {
   struct Update {
     uint32_t ordinal;
     ValueKind kind;
-    size_t value_offset;  // in the batch
+    // In the batch. Keys that are equal may differ in their bytes: this update has these.
+    size_t key_offset;
+    size_t key_bytes;
+    size_t value_offset;
     size_t value_bytes;
   };
   struct Before {
@@ -86,6 +89,8 @@ class IndexedBatch {
   Said Read(ColumnFamilyId family, std::string_view key) const;
   // At an ordinal.
   Said Read(const Part& part, std::string_view key, const Updates& updates, uint32_t at) const;
+  // The key as the newest of its updates at an ordinal has it, which a commit would show; until the next addition.
+  std::string_view KeyAt(const Keys::value_type& updates, uint32_t at) const;
   // Whether a range that was deleted covers a key of which the batch has no update since.
   static bool Covers(const Part& part, std::string_view key, uint32_t at) { return CoveredBy(part, key, at) > 0; }
 

@@ -167,7 +167,7 @@ class OverlayIterator final : public Iterator {
 
   // Makes the key in hand the iterator's, if it is there. `updates`: the batch's, null if it has none of it.
   bool Show(const IndexedBatch::Keys::value_type* updates) {
-    const std::string_view key = updates != nullptr ? std::string_view(updates->first) : base_->key();
+    const std::string_view key = updates != nullptr ? overlay_.batch->KeyAt(*updates, at_) : base_->key();
     std::optional<std::string_view> base;
     if (from_.base) base = base_->value();
     if (updates == nullptr) {
@@ -182,6 +182,7 @@ class OverlayIterator final : public Iterator {
       value_ = made_;
     }
     key_ = key;
+    if (updates != nullptr) key_ = made_key_.assign(key);
     valid_ = true;
     if (overlay_.reads != nullptr) overlay_.reads->Extend(key_);
     return true;
@@ -197,8 +198,9 @@ class OverlayIterator final : public Iterator {
   Sources from_ = {};
   bool forward_ = true;
   bool valid_ = false;
-  std::string_view key_;    // the base's, or the index's
+  std::string_view key_;    // the base's, or `made_key_`
   std::string_view value_;  // the base's, or `made_`
+  std::string made_key_;
   std::string made_;
   absl::Status status_;
 };

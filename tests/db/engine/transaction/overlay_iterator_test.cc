@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tests/caseless_comparator.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/base/random.h"
 
@@ -145,6 +146,32 @@ TEST_F(OverlayIteratorTest, RandomTransactionsReadWhatAModelHas) {
     ASSERT_EQ(Model(now.begin(), now.end()), committed) << round;
     if (HasFatalFailure()) return;
   }
+}
+
+// Keys that are equal may differ in their bytes: the iterator shows those that a commit makes.
+TEST(OverlaySpellingTest, AnUpdateBringsTheBytesOfItsKey) {
+  static const CaselessComparator caseless;
+  TestDatabase database;
+  database.options.family.comparator = &caseless;
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("apple", "old"));
+  ASSERT_OK(database.db->Put("pear", "old"));
+  const std::unique_ptr<Transaction> transaction = database.db->BeginTransaction().value();
+  ASSERT_OK(transaction->Put("Apple", "1"));
+  ASSERT_OK(transaction->Put("fig", "1"));
+  ASSERT_OK(transaction->Put("FIG", "2"));
+  ASSERT_OK(transaction->Put("lime", "1"));
+  ASSERT_OK(transaction->Delete("LIME"));
+  const std::unique_ptr<Iterator> iterator = transaction->NewIterator();
+  iterator->SeekToFirst();
+  // Later updates are not this iterator's, and move the batch in memory.
+  ASSERT_OK(transaction->Put("fIG", std::string(10'000, 'x')));
+  std::string shown;
+  for (; iterator->Valid(); iterator->Next()) {
+    shown.append(iterator->key()).append("=").append(iterator->value()).append(" ");
+  }
+  ASSERT_OK(iterator->status());
+  EXPECT_EQ(shown, "Apple=1 FIG=2 pear=old ");
 }
 
 }  // namespace
