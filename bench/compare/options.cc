@@ -114,9 +114,10 @@ CompareOptions ParseOptions(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Rounds; medians are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 99));
-  app.add_option("--duration", options.duration_seconds,
-                 "Seconds that overwrite goes on, instead of --num operations; then the rate of each second and the "
-                 "longest put are shown too. The wait for background work comes after, and counts")
+  app.add_option(
+         "--duration", options.duration_seconds,
+         "Seconds that overwrite, and each of YCSB's workloads, goes on, instead of --num operations; then the rate of "
+         "each second and the longest operation are shown too. The wait for background work comes after, and counts")
       ->check(CLI::Range(1, 86'400));
   app.add_flag("--quick", quick, "One round of 200,000 entries, unless --num and --rounds say otherwise");
   app.add_option("--engines", engines, "Engines, by name")->delimiter(',')->capture_default_str();
@@ -124,7 +125,8 @@ CompareOptions ParseOptions(int argc, char** argv) {
   AddDataOptions(&app, &options);
   AddPaceOptions(&app, &options);
   app.add_flag("--direct_reads", options.direct_reads,
-               "The cold workloads read past the operating system's cache; engines that cannot are left out of them");
+               "The cold workloads, and YCSB's, read past the operating system's cache; engines that cannot are left "
+               "out of them");
   app.add_option("--seed", options.seed, "Seed of keys and values")->capture_default_str();
   app.add_option("--dir", options.directory,
                  "Where a new directory for the databases is made, and removed at the end; default the temporary one");

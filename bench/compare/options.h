@@ -34,6 +34,11 @@ struct CompareOptions {
   bool markdown = false;
 };
 
+// The number that stands in the key of an entry.
+inline uint64_t NumberInKey(const CompareOptions& options, uint64_t number) {
+  return options.clustered ? number / 1000 * 1'000'000 + number % 1000 : number;
+}
+
 // Ends the process on a mistake (status 2) and after --help (status 0).
 CompareOptions ParseOptions(int argc, char** argv);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "bench/compare/page_cache.h"
 #include "bench/compare/recovery.h"
+#include "bench/compare/ycsb.h"
 #include "sepal/env.h"
 #include "tools/db_bench/process_metrics.h"
 #include "tools/db_bench/workload.h"
@@ -24,6 +25,7 @@ constexpr WorkloadEntry kWorkloads[] = {
      "openings after the death of a process that had everything in the log only, that is about 1.2 times the "
      "bytes of all entries: every engine's memtables are large enough (LevelDB, which has at most two of 1 "
      "GiB, does no background work, and is left out beyond), and it is made sure; entries a second"},
+    {"ycsbload", "puts of every key once in random order, for YCSB's workloads"},
     {"filluniquerandom", "puts of every key once in random order"},
     {"readrandom", "gets of present keys"},
     {"readmissing", "gets of absent keys between present ones"},
@@ -40,12 +42,26 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"openloop", "puts of random present keys at fixed times (--arrivals_per_second), each late from its own time on"},
     {"deleterandom", "deletions of random keys"},
     {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
+    {"ycsba", "YCSB's A: 50 % reads and 50 % updates of keys of a Zipf distribution (0.99)"},
+    {"ycsbb", "YCSB's B: 95 % reads, 5 % updates"},
+    {"ycsbc", "YCSB's C: reads"},
+    {"ycsbd", "YCSB's D: 95 % reads, mostly of what was inserted last, 5 % inserts"},
+    {"ycsbe", "YCSB's E: 95 % scans of 1 to 100 entries, 5 % inserts; an eighth as many operations as entries"},
+    {"ycsbf", "YCSB's F: 50 % reads, 50 % reads with an update of what was read"},
+    {"ycsbsettle", "the wait for background work after YCSB's workloads; entries a second"},
 };
-constexpr size_t kFirstOnUniqueFill = 6;
+constexpr size_t kFirstOnUniqueFill = 7, kYcsbWorkloads = 7;
 constexpr uint64_t kKeysOfMultiGet = 64;
 // Cold reads are few, so that hardly any block is met twice.
 constexpr uint64_t kEntriesPerColdRead = 100;
 constexpr uint64_t kFastStride = 8;  // of operations of a microsecond, every eighth is timed
+
+// All but the fill before them.
+std::span<const WorkloadEntry> YcsbWorkloads() { return AllWorkloads().last(kYcsbWorkloads); }
+bool IsYcsb(const std::string& workload) {
+  return std::any_of(YcsbWorkloads().begin(), YcsbWorkloads().end(),
+                     [&](const WorkloadEntry& entry) { return workload == entry.name; });
+}
 
 class Scenario {
  public:
@@ -68,7 +84,8 @@ class Scenario {
                         .operations = std::min<uint64_t>(10'000, options_.entries / 20 + 1)},
                        true));
     }
-    if (workload == "filluniquerandom") report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
+    if (workload == "filluniquerandom" || workload == "ycsbload")
+      report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
     const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);
     if (workload == "readrandom") report(Read(meter, workload, options_.entries, options_.entries, true));
     if (workload == "readmissing") report(Read(meter, workload, options_.entries, options_.entries, false));
@@ -87,6 +104,10 @@ class Scenario {
     if (workload == "openloop") report(OpenLoop(meter));
     if (workload == "deleterandom") report(DeleteRandom(meter));
     if (workload == "compact") Compact(meter, engine, report);
+    if (IsYcsb(workload)) {
+      if (!ycsb_.has_value()) ycsb_.emplace(options_, threads_, seed_);
+      report(ycsb_->Run(workload, meter));
+    }
   }
 
   // Brings indexes and filters into memory, and no data.
@@ -101,13 +122,11 @@ class Scenario {
   }
 
  private:
-  // The number that stands in the key of an entry.
-  uint64_t InKey(uint64_t number) const {
-    return options_.clustered ? number / 1000 * 1'000'000 + number % 1000 : number;
+  std::string_view Format(tools::KeyBuffer* key, uint64_t number) const {
+    return key->Format(NumberInKey(options_, number));
   }
-  std::string_view Format(tools::KeyBuffer* key, uint64_t number) const { return key->Format(InKey(number)); }
   std::string_view FormatMissing(tools::KeyBuffer* key, uint64_t number) const {
-    return key->FormatMissing(InKey(number));
+    return key->FormatMissing(NumberInKey(options_, number));
   }
   uint64_t EntryBytes() const { return static_cast<uint64_t>(options_.key_bytes + options_.value_bytes); }
   tools::ValueGenerator Values(int thread) const {
@@ -344,6 +363,7 @@ class Scenario {
   const int threads_;
   const uint64_t seed_;
   const tools::Permutation shuffle_;
+  std::optional<Ycsb> ycsb_;
 };
 
 bool Wanted(const CompareOptions& options, const std::string& workload) {
@@ -356,9 +376,12 @@ bool IsCold(const std::string& workload) { return workload.starts_with("cold"); 
 // The workloads of a scenario, in order; the scenario's own fill comes first.
 std::vector<std::string> WorkloadsOf(const std::string& scenario) {
   std::vector<std::string> names = {scenario};
+  std::span<const WorkloadEntry> more;
+  if (scenario == "ycsbload") more = YcsbWorkloads();
   if (scenario == "filluniquerandom") {
-    for (const WorkloadEntry& entry : AllWorkloads().subspan(kFirstOnUniqueFill)) names.emplace_back(entry.name);
+    more = AllWorkloads().subspan(kFirstOnUniqueFill, AllWorkloads().size() - kFirstOnUniqueFill - kYcsbWorkloads);
   }
+  for (const WorkloadEntry& entry : more) names.emplace_back(entry.name);
   return names;
 }
 
@@ -404,6 +427,12 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
   } else {
     std::unique_ptr<Engine> opened = engine.open(settings);
     Scenario run(options, threads, options.seed + static_cast<uint64_t>(round));
+    if (scenario == "ycsbload" && options.direct_reads) {
+      if (!engine.has_direct_reads) return;
+      opened.reset();
+      settings.direct_reads = true;
+      opened = engine.open(settings);
+    }
     for (const std::string& workload : WorkloadsOf(scenario)) {
       // The fill is needed by those after it, wanted or not.
       if (workload != scenario && !Wanted(options, workload)) continue;

@@ -1,6 +1,7 @@
 // The workloads, and the scenarios that string them together: each scenario opens one new database in one process.
 //
 //   fillseq, fillrandom, fillbatch, fillsync   a scenario each
+//   ycsbload                                   and then, on what it made, YCSB's, without a pause
 //   filluniquerandom                           and then, on what it made, all the others in the order of AllWorkloads
 //
 // Fills, overwrites and deletions are timed until no background work is left.

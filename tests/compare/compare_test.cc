@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -349,6 +350,33 @@ TEST(CompareTest, AFillTellsWhatWasWrittenAndWhatIsLeft) {
     // Values compress to half.
     EXPECT_GT(*m.table_bytes_written, *m.user_bytes / 4);
     EXPECT_LT(*m.table_bytes_written, *m.user_bytes * 20);
+  }
+}
+
+TEST(CompareTest, YcsbRunsOnWhatItHasLoadedWithEveryEngine) {
+  const std::vector<std::string> workloads = {"ycsba", "ycsbb", "ycsbc", "ycsbd", "ycsbe", "ycsbf", "ycsbsettle"};
+  const Comparison comparison =
+      Compare(kEntries, "--threads=1,2 --workloads=ycsba,ycsbb,ycsbc,ycsbd,ycsbe,ycsbf,ycsbsettle");
+  for (const EngineEntry& engine : AllEngines()) {
+    for (const int threads : {1, 2}) {
+      std::vector<std::string> measured;
+      for (const Measurement& m : comparison.measurements) {
+        if (m.engine != engine.name || (m.threads != threads && m.workload != "ycsbsettle")) continue;
+        if (std::find(measured.begin(), measured.end(), m.workload) == measured.end()) measured.push_back(m.workload);
+        EXPECT_EQ(m.operations, m.workload == "ycsbe" ? kEntries / 8 : kEntries) << engine.name << " " << m.workload;
+      }
+      EXPECT_THAT(measured, UnorderedElementsAreArray(workloads)) << engine.name;
+    }
+  }
+}
+
+TEST(CompareTest, YcsbReadsDirectlyWhereItIsToldTo) {
+  const Comparison comparison = Compare(kEntries, "--threads=1 --direct_reads --workloads=ycsbc");
+  for (const EngineEntry& engine : AllEngines()) {
+    const auto is_its_own = [&](const Measurement& m) { return m.engine == engine.name; };
+    EXPECT_EQ(std::count_if(comparison.measurements.begin(), comparison.measurements.end(), is_its_own),
+              engine.has_direct_reads ? 1 : 0)
+        << engine.name;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tools/db_bench/db_bench_workloads.h"
+#include "tools/db_bench/ycsb.h"
 #include "util/base/status.h"
 
 namespace sepal::tools {
@@ -124,16 +125,7 @@ absl::Status ScanFrom(BenchThread& thread, uint64_t number, uint64_t most) {
   return absl::OkStatus();
 }
 
-// --- YCSB (Cooper et al., "Benchmarking cloud serving systems with YCSB", 2010) ---
-
-// Shares of operations, in percent; the rest are inserts.
-struct YcsbMix {
-  uint64_t read = 0, update = 0, read_modify_write = 0, scan = 0;
-  bool latest = false;  // what was inserted last is read most, rather than keys of a Zipf distribution
-};
-constexpr YcsbMix kA{.read = 50, .update = 50}, kB{.read = 95, .update = 5}, kC{.read = 100},
-    kD{.read = 95, .latest = true}, kE{.scan = 95}, kF{.read = 50, .read_modify_write = 50};
-constexpr uint64_t kLongestScan = 100;
+// --- YCSB ---
 
 template <const YcsbMix& mix>
 absl::Status Ycsb(BenchThread& thread) {
@@ -142,19 +134,24 @@ absl::Status Ycsb(BenchThread& thread) {
   const size_t value_bytes = thread.options().ValueSize();
   PinnedValue value;
   while (thread.More()) {
-    const uint64_t drawn = thread.random().Uniform(100);
+    const YcsbOperation operation = mix.OperationOf(thread.random().Uniform(100));
     const uint64_t number =
         mix.latest ? next_insert.load(std::memory_order_relaxed) - 1 - zipf.NextRank() : zipf.Next();
-    if (drawn < mix.read) {
-      RETURN_IF_ERROR(thread.Get(number, value));
-    } else if (drawn < mix.read + mix.update) {
-      RETURN_IF_ERROR(thread.Put(number, value_bytes));
-    } else if (drawn < mix.read + mix.update + mix.read_modify_write) {
-      RETURN_IF_ERROR(Update(thread, number, value));
-    } else if (drawn < mix.read + mix.update + mix.read_modify_write + mix.scan) {
-      RETURN_IF_ERROR(ScanFrom(thread, number, 1 + thread.random().Uniform(kLongestScan)));
-    } else {
-      RETURN_IF_ERROR(thread.Put(next_insert.fetch_add(1, std::memory_order_relaxed), value_bytes));
+    switch (operation) {
+      case YcsbOperation::kRead:
+        RETURN_IF_ERROR(thread.Get(number, value));
+        break;
+      case YcsbOperation::kUpdate:
+        RETURN_IF_ERROR(thread.Put(number, value_bytes));
+        break;
+      case YcsbOperation::kReadModifyWrite:
+        RETURN_IF_ERROR(Update(thread, number, value));
+        break;
+      case YcsbOperation::kScan:
+        RETURN_IF_ERROR(ScanFrom(thread, number, 1 + thread.random().Uniform(kYcsbLongestScan)));
+        break;
+      case YcsbOperation::kInsert:
+        RETURN_IF_ERROR(thread.Put(next_insert.fetch_add(1, std::memory_order_relaxed), value_bytes));
     }
   }
   return absl::OkStatus();
@@ -243,12 +240,12 @@ constexpr Workload kWorkloads[] = {
     {.name = "mergerandom", .run = MergeRandom, .limit = Writes},
     {.name = "readrandommergerandom", .run = ReadRandomMergeRandom, .limit = Reads},
     {.name = "mixgraph", .run = MixGraph, .limit = Reads},
-    {.name = "ycsba", .run = Ycsb<kA>, .limit = Reads, .zipfian = true},
-    {.name = "ycsbb", .run = Ycsb<kB>, .limit = Reads, .zipfian = true},
-    {.name = "ycsbc", .run = Ycsb<kC>, .limit = Reads, .zipfian = true},
-    {.name = "ycsbd", .run = Ycsb<kD>, .limit = Reads, .zipfian = true},
-    {.name = "ycsbe", .run = Ycsb<kE>, .limit = Reads, .zipfian = true},
-    {.name = "ycsbf", .run = Ycsb<kF>, .limit = Reads, .zipfian = true},
+    {.name = "ycsba", .run = Ycsb<kYcsbA>, .limit = Reads, .zipfian = true},
+    {.name = "ycsbb", .run = Ycsb<kYcsbB>, .limit = Reads, .zipfian = true},
+    {.name = "ycsbc", .run = Ycsb<kYcsbC>, .limit = Reads, .zipfian = true},
+    {.name = "ycsbd", .run = Ycsb<kYcsbD>, .limit = Reads, .zipfian = true},
+    {.name = "ycsbe", .run = Ycsb<kYcsbE>, .limit = Reads, .zipfian = true},
+    {.name = "ycsbf", .run = Ycsb<kYcsbF>, .limit = Reads, .zipfian = true},
 };
 
 }  // namespace
