@@ -6,12 +6,15 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "compat/leveldb/bloom_policy.h"
 #include "compat/leveldb/info_log.h"
 #include "compat/leveldb/lru_cache.h"
 #include "compat/leveldb/memory_env.h"
+#include "sepal/shared_resources.h"
 #include "util/thread/fork.h"
 #include "util/thread/thread_pool.h"
 
@@ -44,6 +47,31 @@ Executor* SharedExecutor() {
   made_in = generation;
   shared = pool.release();
   return shared;
+}
+
+// What databases of this process share whose programs gave them the same cache, or none: `bytes` of memory at least,
+// and the threads of all. Null: there is nothing to share, and the database tries for its own.
+std::shared_ptr<SharedResources> SharedMemoryOf(const leveldb::Cache* cache, size_t bytes) {
+  struct Key {
+    const leveldb::Cache* cache;
+    uint64_t generation;  // of forks
+    auto operator<=>(const Key&) const = default;
+  };
+  static Mutex* const mutex = new Mutex;
+  static auto* const all = new std::map<Key, std::weak_ptr<SharedResources>>;
+  Executor* const executor = SharedExecutor();
+  if (executor == nullptr) return nullptr;
+  MutexLock lock(mutex);
+  std::erase_if(*all, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<SharedResources>& known = (*all)[{cache, WatchForks()}];
+  std::shared_ptr<SharedResources> shared = known.lock();
+  // One that wants more than there is has its own, which those after it share.
+  if (shared != nullptr && shared->memory_limit() >= bytes) return shared;
+  absl::StatusOr<std::shared_ptr<SharedResources>> made =
+      SharedResources::Make({.memory_limit = bytes, .env = {.executor = executor}});
+  if (!made.ok()) return nullptr;
+  known = *made;
+  return *std::move(made);
 }
 
 Status MemoryLimit(const leveldb::Options& given, size_t* bytes) {
@@ -85,7 +113,9 @@ Status MakeSetup(const leveldb::Options& given, Setup* setup) {
   options.create_if_missing = given.create_if_missing;
   options.error_if_exists = given.error_if_exists;
   options.large_batches = true;
-  options.env.executor = SharedExecutor();
+  const leveldb::Cache* const cache = std::getenv(kMemoryVariable) != nullptr ? nullptr : given.block_cache;
+  options.shared = SharedMemoryOf(cache, options.memory_limit);
+  if (options.shared != nullptr) options.memory_limit = options.shared->memory_limit();
   options.memtable_bytes = std::min(options.memory_limit / 4, kMostMemtableBytes);
   options.memtable_bytes = std::clamp(given.write_buffer_size, options.memtable_bytes, options.memory_limit / 2);
   options.family = FamilyOptions(given);

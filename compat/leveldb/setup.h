@@ -3,8 +3,10 @@
 // | LevelDB                          | Sepal                                                                       |
 // |----------------------------------|-----------------------------------------------------------------------------|
 // | write_buffer_size, block_cache   | memory_limit: the cache's capacity and four buffers, at least 128 MiB;      |
-// |                                  | SEPAL_LEVELDB_MEMORY_LIMIT, in bytes, takes its place. memtable_bytes: what |
-// |                                  | is derived from that, or the buffer, where that is larger                   |
+// |                                  | SEPAL_LEVELDB_MEMORY_LIMIT, in bytes, takes its place. Databases with the   |
+// |                                  | same cache share it, and so do all without one, or with that variable       |
+// |                                  | (sepal/shared_resources.h). memtable_bytes: what is derived from that, or   |
+// |                                  | the buffer, where that is larger                                            |
 // | comparator, compression,         | the same                                                                    |
 // | block_size, NewBloomFilterPolicy |                                                                             |
 // | info_log                         | a line for each event, instead of the file LOG                              |

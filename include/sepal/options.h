@@ -26,6 +26,7 @@ class EventListener;
 class KeyFilter;
 class MergeOperator;
 class PureFilter;
+class SharedResources;
 
 // A compression codec, as stored on disk.
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
@@ -151,6 +152,11 @@ struct Options {
   uint64_t slow_call_micros = 0;
   // Called on events, in this order (event_listener.h).
   std::vector<std::shared_ptr<EventListener>> listeners = {};
+
+  // Memory and threads that this database shares with others (sepal/shared_resources.h); null: it has its own. Its
+  // `memory_limit` and `background_threads` count then, in place of those above, and `memtable_bytes` is what this
+  // database may have of the limit; `scrub_seconds` and `env.executor` cannot be set (InvalidArgument).
+  std::shared_ptr<SharedResources> shared = nullptr;
 
   // The file system, clock, executor and random seed to use.
   Env env = {};

@@ -58,6 +58,21 @@ struct ForeignPlace {
   std::string scratch = {};
 };
 
+// A new database of another engine, to be filled. One thread.
+class ForeignWriter {
+ public:
+  virtual ~ForeignWriter() = default;
+  // In the order of keys: it is written fastest so.
+  virtual absl::Status Put(std::string_view key, std::string_view value) = 0;
+  // Once, at the end: returns when all is in tables, durably. Without it nothing is.
+  virtual absl::Status Finish() = 0;
+};
+
+// In `directory`, which holds no database.
+absl::StatusOr<std::unique_ptr<ForeignWriter>> CreateLevelDb(const std::string& directory);
+// Removes a LevelDB database's files, if any are there. Unavailable if some process has it open.
+absl::Status DestroyLevelDb(const std::string& directory);
+
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const ForeignPlace& place);
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenRocksDb(const ForeignPlace& place);
 

@@ -3,6 +3,7 @@
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
+#include <leveldb/write_batch.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -167,15 +168,57 @@ class LevelDb final : public ForeignDatabase {
   const std::vector<std::string> families_ = {"default"};
 };
 
+class LevelDbWriter final : public ForeignWriter {
+ public:
+  absl::Status Create(const std::string& path) {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    options.error_if_exists = true;
+    leveldb::DB* opened = nullptr;
+    const leveldb::Status status = leveldb::DB::Open(options, path, &opened);
+    db_.reset(opened);
+    return FromLevelDb(status);
+  }
+
+  absl::Status Put(std::string_view key, std::string_view value) override {
+    batch_.Put(LevelSlice(key), LevelSlice(value));
+    return batch_.ApproximateSize() < kBatchBytes ? absl::OkStatus() : Write(/*sync=*/false);
+  }
+  // Its compaction of a range, even of an empty one, waits until what is in memory is in a table, synced; it says
+  // nothing of an error, which the next write does.
+  absl::Status Finish() override {
+    RETURN_IF_ERROR(Write(/*sync=*/false));
+    const leveldb::Slice first;
+    db_->CompactRange(&first, &first);
+    RETURN_IF_ERROR(Write(/*sync=*/true));
+    db_.reset();
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr size_t kBatchBytes = size_t{256} << 10;
+
+  absl::Status Write(bool sync) {
+    leveldb::WriteOptions options;
+    options.sync = sync;
+    const leveldb::Status status = db_->Write(options, &batch_);
+    batch_.Clear();
+    return FromLevelDb(status);
+  }
+
+  std::unique_ptr<leveldb::DB> db_;
+  leveldb::WriteBatch batch_;
+};
+
 // The library that was loaded may be Sepal's own (`sepal run`), which reads no database of LevelDB's.
 absl::Status CheckTrueLevelDb() {
   Dl_info library = {};
   void* const function = ::dlsym(RTLD_DEFAULT, "leveldb_open");
   if (function == nullptr || ::dladdr(function, &library) == 0 || library.dli_fname == nullptr) return absl::OkStatus();
   if (std::string_view(library.dli_fname).find("/sepal/leveldb/") == std::string_view::npos) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "an import needs LevelDB itself, and %s is Sepal's: unset LD_LIBRARY_PATH, and do not use sepal run",
-      library.dli_fname));
+  return absl::FailedPreconditionError(
+      absl::StrFormat("this needs LevelDB itself, and %s is Sepal's: unset LD_LIBRARY_PATH, and do not use sepal run",
+                      library.dli_fname));
 }
 
 }  // namespace
@@ -187,6 +230,23 @@ absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const ForeignPlace&
   auto database = std::make_unique<LevelDb>(place.directory, place.scratch);
   if (absl::Status opened = database->Open(place.directory); !opened.ok()) return opened;
   return database;
+}
+
+absl::StatusOr<std::unique_ptr<ForeignWriter>> CreateLevelDb(const std::string& directory) {
+  RETURN_IF_ERROR(CheckTrueLevelDb());
+  auto writer = std::make_unique<LevelDbWriter>();
+  RETURN_IF_ERROR(writer->Create(directory));
+  return writer;
+}
+
+absl::Status DestroyLevelDb(const std::string& directory) {
+  RETURN_IF_ERROR(CheckTrueLevelDb());
+  const leveldb::Status status = leveldb::DestroyDB(directory, leveldb::Options());
+  // The text is the only sign of a lock.
+  if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+    return absl::UnavailableError("LevelDB says: " + status.ToString());
+  }
+  return FromLevelDb(status);
 }
 
 }  // namespace sepal::tools

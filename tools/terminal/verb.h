@@ -80,6 +80,7 @@ std::vector<VerbEntry> BenchVerbs();
 std::vector<VerbEntry> DumpVerbs();
 std::vector<VerbEntry> ShellVerbs();
 std::vector<VerbEntry> SyncVerbs();
+std::vector<VerbEntry> ExportVerbs();
 std::vector<VerbEntry> ImportVerbs();
 std::vector<VerbEntry> ProgramVerbs();
 std::vector<VerbEntry> PaperVerbs();

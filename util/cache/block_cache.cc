@@ -58,10 +58,20 @@ void BlockCache::Impl::Undisplace(size_t home, size_t end) {
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
                        bool drains_in_simulation)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, drains_in_simulation)),
+    : BlockCache(budget, expected_block_bytes, epochs == nullptr ? nullptr : epochs->group(), drains_in_simulation) {}
+
+BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochGroup* epochs, bool drains_in_simulation)
+    : impl_(std::make_shared<Impl>(budget, expected_block_bytes, epochs, drains_in_simulation)),
       frames_(impl_->frames),
       frame_count_(impl_->frame_count),
       peekable_frames_(epochs == nullptr ? 0 : impl_->frame_count) {}
+
+BlockCache::BlockCache(const BlockCache* shared)
+    : impl_(shared->impl_),
+      first_file_(impl_->NextPart()),
+      frames_(shared->frames_),
+      frame_count_(shared->frame_count_),
+      peekable_frames_(shared->peekable_frames_) {}
 
 void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
   const uint64_t used = (seen & ~kClockMask) | clock * kClockUnit;
@@ -74,6 +84,10 @@ size_t BlockCache::TableBytes(size_t limit_bytes, size_t expected_block_bytes) {
 }
 
 BlockCache::~BlockCache() {
+  if (first_file_ != 0) {
+    EraseGone();
+    return;
+  }
   impl_->ForEachClaimed([this](CacheFrame* frame) {
     const uint64_t meta = frame->meta.load(std::memory_order_acquire);
     if (StateOf(meta) == CacheFrame::kEmpty) return;

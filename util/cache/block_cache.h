@@ -161,7 +161,12 @@ class BlockCache {
   // simulation's.
   BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr,
              bool drains_in_simulation = false);
-  // Requires that no pin is left.
+  // The same for readers of several domains.
+  BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochGroup* epochs, bool drains_in_simulation);
+  // A part of a cache that several databases share: the same blocks and frames, under names of its own. `shared` must
+  // outlive it.
+  explicit BlockCache(const BlockCache* shared);
+  // Requires that no pin is left; a part, that none of its own is, and it erases what was noted as gone.
   ~BlockCache();
   // Of address space that such a cache maps at once, before it holds anything.
   static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes);
@@ -170,6 +175,12 @@ class BlockCache {
 
   // A number for CacheKey::file, above those that callers choose by themselves (below 2^63).
   uint64_t NewFileId();
+  // The number for CacheKey::file of the file that a database knows by `number`. Of a part, it names no file of another
+  // part, whether that is still there or not.
+  uint64_t FileOf(uint64_t number) {
+    if (first_file_ == 0) return number;
+    return number < kFilesOfPart && first_file_ < kPartsEnd ? first_file_ + number : NewFileId();
+  }
 
   // The block, or an empty pin.
   CachePin Lookup(const CacheKey& key);
@@ -272,10 +283,14 @@ class BlockCache {
   }
   CachePeek PeekAndRemember(const CacheKey& key, HintWord* hint);
   void UnpinAlone(CacheFrame* frame, uint64_t meta_before);
+  // The files of a part have so many names; where the names of parts end, each file has a new one at each opening.
+  static constexpr uint64_t kFilesOfPart = uint64_t{1} << 40;
+  static constexpr uint64_t kPartsEnd = uint64_t{1} << 62;
   // Unless the frame has changed since it was seen as `meta`, visible and without references.
   void Evict(CacheFrame* frame, uint64_t meta);
 
-  std::unique_ptr<Impl> impl_;
+  const std::shared_ptr<Impl> impl_;
+  const uint64_t first_file_ = 0;  // of a part
   // The table of frames, of which those that may be peeked at are none without epochs.
   CacheFrame* const frames_;
   const size_t frame_count_;

@@ -81,9 +81,9 @@ struct BlockCache::Impl {
   // The table's share of an entry, at the load that the table is sized for.
   static constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 
-  Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochDomain* domain, bool simulates)
+  Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochGroup* group, bool simulates)
       : budget(memory_budget),
-        epochs(domain),
+        epochs(group),
         drains_in_simulation(simulates),
         frame_count(FramesFor(memory_budget->limit_bytes() / ChargeFor(block_bytes))),
         home_shift(64 - std::countr_zero(frame_count)),
@@ -92,7 +92,7 @@ struct BlockCache::Impl {
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
         claimed(frame_count),
         admission(memory_budget->limit_bytes() / ChargeFor(block_bytes)),
-        retired(domain) {}
+        retired(group) {}
 
   static size_t ChargeFor(size_t block_size) {
     return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + EvictionPolicy::kBytesPerBlock;
@@ -114,6 +114,11 @@ struct BlockCache::Impl {
     return {.word = generation * CacheFrame::kGenerationUnit + IndexOf(frame) + 1};
   }
 
+  // Where the names of a new part's files begin.
+  uint64_t NextPart() {
+    const uint64_t part = parts.fetch_add(1, std::memory_order_relaxed) + 1;
+    return std::min(part, kPartsEnd / kFilesOfPart) * kFilesOfPart;
+  }
   size_t UsedBytes() const;
   // `body(frame)` for every frame that may hold a block.
   template <typename Body>
@@ -136,7 +141,7 @@ struct BlockCache::Impl {
   void DrainHeap();
 
   MemoryBudget* const budget;
-  EpochDomain* const epochs;
+  EpochGroup* const epochs;
   const bool drains_in_simulation;
   const size_t frame_count;
   const int home_shift;
@@ -144,6 +149,7 @@ struct BlockCache::Impl {
   const MappedMemory memory;  // zero bytes are empty frames
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{uint64_t{1} << 63};
+  std::atomic<uint64_t> parts{0};  // that there were so far
   ClaimedFrames claimed;
   EvictionPolicy admission;
   // Frames that are not empty, and those that inserts are about to claim.

@@ -20,7 +20,7 @@ namespace sepal {
 class RetiredBlocks {
  public:
   // `epochs` must outlive it; null: nobody looks, and blocks are freed at once.
-  explicit RetiredBlocks(EpochDomain* epochs) : epochs_(epochs) {}
+  explicit RetiredBlocks(EpochGroup* epochs) : epochs_(epochs) {}
   // Frees them all: requires that no reader is inside.
   ~RetiredBlocks();
   RetiredBlocks(const RetiredBlocks&) = delete;
@@ -52,7 +52,7 @@ class RetiredBlocks {
   // Whether it is time to look, after `size` bytes more.
   bool ShouldLook(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  EpochDomain* const epochs_;
+  EpochGroup* const epochs_;
   std::atomic<size_t> bytes_{0};  // not freed yet, be it that a thread is about to
   Mutex mutex_;
   std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);  // the oldest first

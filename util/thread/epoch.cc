@@ -5,7 +5,25 @@
 
 namespace sepal {
 
+uint64_t EpochGroup::OldestReader() const {
+  uint64_t oldest = UINT64_MAX;
+  MutexLock lock(&mutex_);
+  for (const EpochDomain* const domain : domains_) oldest = std::min(oldest, domain->OldestReader());
+  return oldest;
+}
+
+void EpochGroup::Join(const EpochDomain* domain) {
+  MutexLock lock(&mutex_);
+  domains_.push_back(domain);
+}
+
+void EpochGroup::Leave(const EpochDomain* domain) {
+  MutexLock lock(&mutex_);
+  std::erase(domains_, domain);
+}
+
 EpochDomain::~EpochDomain() {
+  group_->Leave(this);
   for (Retired& retired : retired_) retired.free();
 }
 

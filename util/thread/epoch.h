@@ -42,9 +42,39 @@
 
 namespace sepal {
 
+class EpochDomain;
+
+// The domains whose readers may look at the same memory, beside what each has of its own: they count epochs together.
+//
+// A domain joins before its first reader enters, under the lock that `OldestReader` takes too: so a reader of a domain
+// that such a look misses entered after it, and finds only what was still shared then.
+class EpochGroup {
+ public:
+  EpochGroup() = default;
+  EpochGroup(const EpochGroup&) = delete;
+  EpochGroup& operator=(const EpochGroup&) = delete;
+
+  // As those of a domain, for the readers of all.
+  uint64_t Stamp() { return global_.fetch_add(1, std::memory_order_seq_cst); }
+  uint64_t OldestReader() const;
+
+ private:
+  friend class EpochDomain;
+  void Join(const EpochDomain* domain);
+  void Leave(const EpochDomain* domain);
+
+  std::atomic<uint64_t> global_{1};
+  mutable Mutex mutex_;
+  std::vector<const EpochDomain*> domains_ ABSL_GUARDED_BY(mutex_);
+};
+
 class EpochDomain {
  public:
-  EpochDomain() = default;
+  // `group`, which must outlive the domain; null: one that it has for itself.
+  explicit EpochDomain(EpochGroup* group = nullptr)
+      : group_(group != nullptr ? group : &own_group_), global_(group_->global_) {
+    group_->Join(this);
+  }
   // Frees everything that was retired. Requires that no reader is inside.
   ~EpochDomain();
   EpochDomain(const EpochDomain&) = delete;
@@ -82,9 +112,10 @@ class EpochDomain {
 
   // For an owner that frees memory itself: call Stamp after the swap (seq_cst); the old object may be freed once
   // OldestReader() is above the stamp.
-  uint64_t Stamp() { return global_.fetch_add(1, std::memory_order_seq_cst); }
+  uint64_t Stamp() { return group_->Stamp(); }
   // The epoch of the oldest reader; UINT64_MAX if no reader is inside. Reads every thread's slot.
   uint64_t OldestReader() const;
+  EpochGroup* group() const { return group_; }
 
  private:
   struct alignas(64) Slot {
@@ -119,7 +150,9 @@ class EpochDomain {
   uint64_t EnterShared();
   void LeaveShared(uint64_t epoch);
 
-  std::atomic<uint64_t> global_{1};
+  EpochGroup own_group_;
+  EpochGroup* const group_;
+  std::atomic<uint64_t>& global_;  // the group's
   // The newest epoch in `retired_`. It has a cache line of its own because `global_` changes with each evicted block.
   alignas(64) std::atomic<uint64_t> newest_retired_{0};
   std::array<Slot, kThreadSlots> slots_;

@@ -74,6 +74,12 @@ FdLimitedDirectory::~FdLimitedDirectory() { SEPAL_CHECK(files_.load(std::memory_
 
 size_t FdLimitedDirectory::ShareOf(size_t max_open_files) { return std::max(max_open_files / 2, kFewestOpen); }
 
+size_t FdLimitedDirectory::MostOpen() const {
+  if (sharers_ == nullptr) return most_open_;
+  const size_t sharers = std::max<size_t>(sharers_->load(std::memory_order_relaxed), 1);
+  return std::max(most_open_ / sharers, kFewestOpen);
+}
+
 size_t FdLimitedDirectory::open_tables() const {
   MutexLock lock(&mutex_);
   return open_.size();
@@ -93,7 +99,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> FdLimitedDirectory::OpenForRead(st
 // read. So they are passed on in limited numbers, because several threads may do this at once.
 void FdLimitedDirectory::ReadMany(std::span<ReadRequest> requests,
                                   const std::function<void(ReadRequest&)>& done) const {
-  const size_t most_borrowed = std::max<size_t>(most_open_ / 4, 1);
+  const size_t most_borrowed = std::max<size_t>(MostOpen() / 4, 1);
   std::vector<ReadRequest> passed;
   std::vector<size_t> places;  // the indexes in `requests` of those that are passed on
   std::vector<Shared> borrowed;
@@ -146,7 +152,7 @@ absl::StatusOr<FdLimitedDirectory::Shared> FdLimitedDirectory::Borrow(const File
     file->open_ = opened;
     file->place_ = open_.insert(open_.begin(), file);
   }
-  CloseAllBut(most_open_);
+  CloseAllBut(MostOpen());
   return opened;
 }
 

@@ -4,6 +4,8 @@
 // `most_open` table files are kept open, those that were read last; the others are closed, and opened again by name
 // when they are read. It does not matter when, because a table file never changes and its name is never reused.
 //
+// Where several databases share what they need, each has an equal part of that, as of the last file that it opened.
+//
 // If no descriptor is left, because others have taken them, half of the table files are closed for the file that is to
 // be opened here.
 //
@@ -29,8 +31,10 @@ namespace sepal {
 class FdLimitedDirectory final : public Directory {
  public:
   // `beside_a_writer`: a table that is missing when it is opened again gives `Aborted` rather than DataLoss.
-  FdLimitedDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer)
-      : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer) {}
+  // `sharers`: how many databases `most_open` is for, which may change; null: one. Must outlive the directory.
+  FdLimitedDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer,
+                     const std::atomic<size_t>* sharers = nullptr)
+      : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer), sharers_(sharers) {}
 
   // Requires that no file that it returned is left.
   ~FdLimitedDirectory() override;
@@ -76,12 +80,14 @@ class FdLimitedDirectory final : public Directory {
     return open();
   }
   absl::Status Vanished(const File& file) const;
+  size_t MostOpen() const;
   void CloseAllBut(size_t count) const;
   void LetGo(const File* file);
 
   const std::unique_ptr<Directory> base_;
   const size_t most_open_;
   const bool beside_a_writer_;
+  const std::atomic<size_t>* const sharers_;
   std::atomic<size_t> files_{0};  // table files that it returned and that still exist
   mutable Mutex mutex_;
   // The tables whose files are open; the one that was read last comes first.

@@ -7,7 +7,7 @@
 namespace sepal {
 
 void ObsoleteTableDeleter::OnLastRelease(FileNumber number) {
-  cache_->NoteGone(number.value());
+  cache_->NoteGone(cache_->FileOf(number.value()));
   Keep(number);
 }
 

@@ -29,7 +29,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .expected_size = metadata.size_bytes,
                             .expected_table_id = metadata.table_id,
                             .expected_footer_checksum = metadata.footer_checksum,
-                            .cache_file = metadata.number.value(),
+                            .cache_file = parts_.cache != nullptr ? parts_.cache->FileOf(metadata.number.value()) : 0,
                             .read_around = parts_.read_around,
                             .windows = parts_.windows},
                            std::move(file).value());

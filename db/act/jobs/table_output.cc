@@ -12,7 +12,7 @@ namespace sepal {
 namespace {
 
 void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {
-  if (cache != nullptr) cache->NoteGone(number.value());
+  if (cache != nullptr) cache->NoteGone(cache->FileOf(number.value()));
   directory->Remove(TableFileName(number)).IgnoreError();
 }
 
@@ -51,7 +51,8 @@ TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, u
   options.budget = context.budget;
   options.pool = context.buffers;
   if (BlockCache* const cache = context.cache; cache != nullptr) {
-    options.on_unit = [cache, file = number.value()](BlockHandle handle, UnitKind kind, std::string_view bytes) {
+    options.on_unit = [cache, file = cache->FileOf(number.value())](BlockHandle handle, UnitKind kind,
+                                                                    std::string_view bytes) {
       if (bytes.size() <= kLoneValueBytes) cache->InsertWhereFree({file, handle.offset}, bytes, PartOf(kind));
     };
   }

@@ -56,10 +56,13 @@ class CompactionRunner::Control final : public CompactionControl {
 void CompactionRunner::Start(const FamilyRef& family, PlanRef plan) {
   const RunNumber run = Adopt(family.get(), plan, /*of_range=*/false);
   ++state_->compaction_jobs;
-  slots_->Start(Executor::Priority::kCompaction, [this, family, plan = std::move(plan), run] {
-    (void)Run(family, plan, run, /*progress=*/nullptr);
+  const auto job =
+      std::make_shared<Job>(Job{.family = family, .plan = std::move(plan), .run = run, .tries = slots_->NewTries()});
+  slots_->StartInTries(Executor::Priority::kCompaction, [this, job] {
+    if (!Continue(job.get())) return false;
     StateLock lock(state_);
     --state_->compaction_jobs;
+    return true;
   });
 }
 
@@ -72,38 +75,58 @@ RunNumber CompactionRunner::Adopt(Family* family, PlanRef plan, bool of_range) {
 
 absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan, RunNumber run,
                                    RangeProgress* progress) {
-  CompactionEvent event{.column_family = family->name,
-                        .input_level = plan->InputLevel(),
-                        .output_level = plan->output_level,
-                        .input_files = plan->InputTables(),
-                        .trivial_move = plan->kind == CompactionPlan::Kind::kMove,
-                        .reason = plan->reason};
-  state_->core->info_log.Write("compaction of %s begins: %s", Printable(family->name), ToString(*plan));
-  state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
-  const uint64_t began = state_->core->world.clock->MonotonicMicros();
-  const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
-  CompactionResult result;
-  event.status = slots_->RetryWhileDiskFull(BackgroundWork::kCompaction, *family, space, progress, [&] {
-    Outcome outcome = Compact(*family, plan, run, progress);
-    result = std::move(outcome.result);
-    return std::move(outcome.status);
-  });
-  event.micros = state_->core->world.clock->MonotonicMicros() - began;
-  event.output_files = event.trivial_move ? plan->InputTables() : static_cast<int>(result.outputs.size());
+  Job job{.family = family, .plan = plan, .run = run, .progress = progress};
+  (void)Continue(&job);  // waits in this thread
+  return job.event.status;
+}
+
+void CompactionRunner::Begin(Job* job) {
+  const CompactionPlan& plan = *job->plan;
+  job->begun = true;
+  job->event = {.column_family = job->family->name,
+                .input_level = plan.InputLevel(),
+                .output_level = plan.output_level,
+                .input_files = plan.InputTables(),
+                .trivial_move = plan.kind == CompactionPlan::Kind::kMove,
+                .reason = plan.reason};
+  state_->core->info_log.Write("compaction of %s begins: %s", Printable(job->family->name), ToString(plan));
+  state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(job->event); });
+  job->began_micros = state_->core->world.clock->MonotonicMicros();
+}
+
+bool CompactionRunner::Continue(Job* job) {
+  if (!job->begun) Begin(job);
+  const uint64_t space = job->event.trivial_move ? 0 : job->plan->InputBytes();
+  std::optional<absl::Status> ended =
+      slots_->RetryWhileDiskFull(BackgroundWork::kCompaction, *job->family, space, job->progress, &job->tries, [&] {
+        Outcome outcome = Compact(*job->family, job->plan, job->run, job->progress);
+        job->result = std::move(outcome.result);
+        return std::move(outcome.status);
+      });
+  if (!ended.has_value()) return false;
+  job->event.status = *std::move(ended);
+  Conclude(job);
+  return true;
+}
+
+void CompactionRunner::Conclude(Job* job) {
+  CompactionEvent& event = job->event;
+  const CompactionResult& result = job->result;
+  event.micros = state_->core->world.clock->MonotonicMicros() - job->began_micros;
+  event.output_files = event.trivial_move ? job->plan->InputTables() : static_cast<int>(result.outputs.size());
   event.bytes_read = result.bytes_read;
   event.bytes_written = result.bytes_written;
   event.entries_in = result.counts.entries_in;
   event.entries_out = result.counts.entries_out;
-  End(family.get(), plan, event.status, /*of_range=*/progress != nullptr);
-  if (event.status.ok()) table_dropper_.Drop(family);
+  End(job->family.get(), job->plan, event.status, /*of_range=*/job->progress != nullptr);
+  if (event.status.ok()) table_dropper_.Drop(job->family);
   Tell(event);
   if (!absl::IsDataLoss(event.status)) {
-    slots_->Judge(*family, event.status, "compaction");
-  } else {
-    const std::string_view what = progress != nullptr ? "compaction of a range" : "compaction, which is put off";
-    state_->Tell([&](EventListener& listener) { listener.OnError(what, event.status); });
+    slots_->Judge(*job->family, event.status, "compaction");
+    return;
   }
-  return event.status;
+  const std::string_view what = job->progress != nullptr ? "compaction of a range" : "compaction, which is put off";
+  state_->Tell([&](EventListener& listener) { listener.OnError(what, event.status); });
 }
 
 void CompactionRunner::End(Family* family, const PlanRef& plan, const absl::Status& status, bool of_range) {

@@ -42,6 +42,22 @@ class CompactionRunner {
     absl::Status status;
     CompactionResult result = {};
   };
+  // A compaction, from its first try to its last.
+  struct Job {
+    FamilyRef family;
+    PlanRef plan;
+    RunNumber run;
+    RangeProgress* progress = nullptr;
+    JobSlots::Tries tries = {};
+    bool begun = false;
+    uint64_t began_micros = 0;
+    CompactionResult result = {};
+    CompactionEvent event = {};  // with how it ended
+  };
+  void Begin(Job* job) EXCLUDES_STATE_LOCK;
+  // Whether it has ended: otherwise it waits for space.
+  bool Continue(Job* job) EXCLUDES_STATE_LOCK;
+  void Conclude(Job* job) EXCLUDES_STATE_LOCK;
 
   void LearnSketches(Family* family, const Version& version) EXCLUDES_STATE_LOCK;
   // One try.

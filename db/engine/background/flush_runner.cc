@@ -69,35 +69,48 @@ class FlushRunner::Taken {
 
 void FlushRunner::Start(const FamilyRef& family) {
   family->ScheduleFlush();
-  slots_->Start(Executor::Priority::kFlush, [this, family] { (void)Run(family); });
+  slots_->StartInTries(Executor::Priority::kFlush,
+                       [this, family, job = std::make_shared<Job>(Job{.tries = slots_->NewTries()})] {
+                         return Continue(family, job.get());
+                       });
 }
 
-absl::Status FlushRunner::Run(const FamilyRef& family) {
-  FlushEvent event{.column_family = family->name};
-  state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
-  const uint64_t began = state_->core->world.clock->MonotonicMicros();
-  uint64_t bytes = 0;
-  bool calm = false;
-  {
-    StateLock lock(state_);
-    bytes = family->BytesAwaitingFlush();
-    slots_->pace().BeginFlush(began);
-    calm = slots_->pace().calm();
-  }
-  Flushed flushed;
-  event.status =
-      slots_->RetryWhileDiskFull(BackgroundWork::kFlush, *family, bytes, /*progress=*/nullptr, [&]() -> absl::Status {
-        do {
-          ASSIGN_OR_RETURN(flushed, TryFlush(family, calm));
-        } while (flushed.overtaken);
-        return absl::OkStatus();
-      });
+void FlushRunner::Begin(const Family& family, Job* job) {
+  job->begun = true;
+  job->event.column_family = family.name;
+  state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(job->event); });
+  job->began_micros = state_->core->world.clock->MonotonicMicros();
+  StateLock lock(state_);
+  job->bytes = family.BytesAwaitingFlush();
+  slots_->pace().BeginFlush(job->began_micros);
+  job->calm = slots_->pace().calm();
+}
+
+bool FlushRunner::Continue(const FamilyRef& family, Job* job) {
+  if (!job->begun) Begin(*family, job);
+  const auto flush = [&]() -> absl::Status {
+    do {
+      ASSIGN_OR_RETURN(job->flushed, TryFlush(family, job->calm));
+    } while (job->flushed.overtaken);
+    return absl::OkStatus();
+  };
+  std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(BackgroundWork::kFlush, *family, job->bytes,
+                                                                 /*progress=*/nullptr, &job->tries, flush);
+  if (!ended.has_value()) return false;
+  job->event.status = *std::move(ended);
+  Conclude(family, job);
+  return true;
+}
+
+void FlushRunner::Conclude(const FamilyRef& family, Job* job) {
+  const Flushed& flushed = job->flushed;
+  FlushEvent& event = job->event;
   for (const TableMetadata& table : flushed.tables) {
     event.entries += table.entries;
     event.bytes_written += table.size_bytes;
   }
   if (!flushed.tables.empty()) event.file_number = flushed.tables.front().number.value();
-  event.micros = state_->core->world.clock->MonotonicMicros() - began;
+  event.micros = state_->core->world.clock->MonotonicMicros() - job->began_micros;
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kFlushes);
   statistics.Add(Ticker::kFlushBytes, event.bytes_written);
@@ -114,7 +127,6 @@ absl::Status FlushRunner::Run(const FamilyRef& family) {
   }
   if (event.status.ok()) table_dropper_.Drop(family);
   slots_->Judge(*family, event.status, "flush");
-  return event.status;
 }
 
 absl::StatusOr<FlushRunner::Flushed> FlushRunner::TryFlush(const FamilyRef& family, bool goes_first) {
@@ -334,7 +346,9 @@ absl::Status FlushRunner::FlushUnlogged() {
       slots_->Begin();
       family->ScheduleFlush();
     }
-    KeepFirst(&why, Run(family));
+    Job job;
+    (void)Continue(family, &job);  // waits in this thread
+    KeepFirst(&why, job.event.status);
     slots_->End();
   }
   StateLock lock(state_);

@@ -53,8 +53,20 @@ class FlushRunner {
     bool overtaken = false;  // older memtables wait again, and come first; nothing was installed
   };
 
-  // Of a flush that is scheduled: returns how it ended.
-  absl::Status Run(const FamilyRef& family) EXCLUDES_STATE_LOCK;
+  // A flush that is scheduled, from its first try to its last.
+  struct Job {
+    JobSlots::Tries tries = {};
+    bool begun = false;
+    uint64_t began_micros = 0;
+    uint64_t bytes = 0;
+    bool calm = false;
+    Flushed flushed = {};
+    FlushEvent event = {};  // with how it ended
+  };
+  void Begin(const Family& family, Job* job) EXCLUDES_STATE_LOCK;
+  // Whether it has ended: otherwise it waits for space.
+  bool Continue(const FamilyRef& family, Job* job) EXCLUDES_STATE_LOCK;
+  void Conclude(const FamilyRef& family, Job* job) EXCLUDES_STATE_LOCK;
   // Of the memtables that wait. Cancelled where there are none.
   absl::StatusOr<Flushed> TryFlush(const FamilyRef& family, bool goes_first) EXCLUDES_STATE_LOCK;
   absl::StatusOr<Flushed> Flush(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;

@@ -11,6 +11,11 @@
 
 namespace sepal {
 
+void JobSlots::Begin() {
+  ++state_->jobs;
+  if (state_->core->member != nullptr) state_->core->member->group()->CountJobs(1);
+}
+
 void JobSlots::Start(Executor::Priority priority, std::function<void()> work) {
   Begin();
   executor_->Schedule(priority, [this, work = std::move(work)]() mutable {
@@ -20,6 +25,22 @@ void JobSlots::Start(Executor::Priority priority, std::function<void()> work) {
   });
 }
 
+void JobSlots::StartInTries(Executor::Priority priority, std::function<bool()> work) {
+  Begin();
+  executor_->Schedule(priority,
+                      [this, priority, work = std::move(work)]() mutable { RunTry(priority, std::move(work)); });
+}
+
+void JobSlots::RunTry(Executor::Priority priority, std::function<bool()> work) {
+  if (work()) {
+    work = nullptr;
+    End();
+    return;
+  }
+  patient_->ScheduleAfter(priority, state_->core->tuning.space_retry_micros,
+                          [this, priority, work = std::move(work)]() mutable { RunTry(priority, std::move(work)); });
+}
+
 void JobSlots::End() {
   CleanUp();
   {
@@ -27,6 +48,7 @@ void JobSlots::End() {
     Schedule();
   }
   gate_->TellOfChange();
+  if (state_->core->member != nullptr) state_->core->member->group()->CountJobs(-1);
   StateLock lock(state_);
   --state_->jobs;
   state_->NotifyChanged();
@@ -38,7 +60,9 @@ void JobSlots::CleanUp() {
   bool keeps = true;
   {
     StateLock lock(state_);
-    keeps = !state_->AllAtRest() && !gate_->MemoryIsShort();
+    const MemtableGroup::Member* const member = state_->core->member.get();
+    const bool others_work = member != nullptr && !member->group()->OneJobAtMost();
+    keeps = (others_work || !state_->AllAtRest()) && !gate_->MemoryIsShort();
   }
   if (!keeps) state_->core->ClearPools();
   gate_->TellOfChange();
@@ -63,48 +87,56 @@ absl::Status JobSlots::WhetherToWait(const Family& family, RangeProgress* progre
   return absl::OkStatus();
 }
 
-void JobSlots::Wait(std::string_view what, const absl::Status& status) const {
+void JobSlots::TellOfWait(std::string_view what, const absl::Status& status) const {
   const std::string waits = absl::StrFormat("background work waits for %s", what);
   state_->core->info_log.Write("%s: %s", waits, status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnError(waits, status); });
-  state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
 }
 
-absl::Status JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
-                                          RangeProgress* progress, const std::function<absl::Status()>& body) {
-  bool waits = false;
-  int tries_for_memory = 0;
-  const auto note = [&](bool full) {
-    if (full == std::exchange(waits, full)) return;
-    StateLock lock(state_);
-    gate_->CountWaitingForSpace(work, full ? 1 : -1);
-    Schedule();  // what a CompactRange held back
-    state_->NotifyChanged();
-  };
+std::optional<absl::Status> JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& family,
+                                                         uint64_t bytes_needed, RangeProgress* progress, Tries* tries,
+                                                         const std::function<absl::Status()>& body) {
   while (true) {
-    if (waits) state_->core->RemoveUnusedFiles();  // no job may end before there is space
-    // Closing has no time to wait for space, and tries what there is.
-    absl::Status status = cancelled() ? absl::OkStatus() : CheckSpace(bytes_needed);
-    if (status.ok()) {
-      note(false);
-      status = body();
-    }
-    const bool may_pass =
-        absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
-    const bool no_memory = may_pass && IsNoMemory(status);
-    note(may_pass && !no_memory);
-    if (!may_pass) return status;
-    tries_for_memory = no_memory ? tries_for_memory + 1 : 0;
-    if (tries_for_memory == kMostTriesForMemory) {
-      return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
-    }
-    const absl::Status why_not = WhetherToWait(family, progress);
-    if (!why_not.ok()) {
-      note(false);
-      return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
-    }
-    Wait(no_memory ? "memory" : "space", status);
+    std::optional<absl::Status> ended = Try(work, family, bytes_needed, progress, tries, body);
+    if (ended.has_value() || !tries->in_thread) return ended;
+    state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
   }
+}
+
+void JobSlots::NoteWait(BackgroundWork work, bool for_space, Tries* tries) {
+  if (for_space == std::exchange(tries->waits_for_space, for_space)) return;
+  StateLock lock(state_);
+  gate_->CountWaitingForSpace(work, for_space ? 1 : -1);
+  Schedule();  // what a CompactRange held back
+  state_->NotifyChanged();
+}
+
+std::optional<absl::Status> JobSlots::Try(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+                                          RangeProgress* progress, Tries* tries,
+                                          const std::function<absl::Status()>& body) {
+  if (tries->waits_for_space) state_->core->RemoveUnusedFiles();  // no job may end before there is space
+  // Closing has no time to wait for space, and tries what there is.
+  absl::Status status = cancelled() ? absl::OkStatus() : CheckSpace(bytes_needed);
+  if (status.ok()) {
+    NoteWait(work, false, tries);
+    status = body();
+  }
+  const bool may_pass =
+      absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
+  const bool no_memory = may_pass && IsNoMemory(status);
+  NoteWait(work, may_pass && !no_memory, tries);
+  if (!may_pass) return status;
+  tries->for_memory = no_memory ? tries->for_memory + 1 : 0;
+  if (tries->for_memory == kMostTriesForMemory) {
+    return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
+  }
+  const absl::Status why_not = WhetherToWait(family, progress);
+  if (!why_not.ok()) {
+    NoteWait(work, false, tries);
+    return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
+  }
+  TellOfWait(no_memory ? "memory" : "space", status);
+  return std::nullopt;
 }
 
 void JobSlots::Judge(const Family& family, const absl::Status& status, std::string_view what) {

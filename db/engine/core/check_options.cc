@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/core/shared_resources_impl.h"
 #include "db/format/kept_options.h"
 #include "sepal/compaction_filter.h"
 #include "sepal/merge_operator.h"
@@ -125,6 +126,7 @@ absl::Status CheckFamilyOptions(const Options& options) {
 }
 
 absl::Status CheckOptions(const Options& options) {
+  RETURN_IF_ERROR(SharedResourcesAccess::Check(options));
   RETURN_IF_ERROR(CheckMemory(options));
   if (options.background_threads < 0 || options.background_threads > kMostThreads) {
     return absl::InvalidArgumentError(

@@ -5,6 +5,7 @@
 #include "db/act/files/fd_limited_directory.h"
 #include "db/act/files/sync_failure_latch.h"
 #include "db/engine/core/pinned_value_access.h"
+#include "db/engine/core/shared_resources_impl.h"
 #include "util/base/random.h"
 #include "util/thread/sync.h"
 
@@ -12,8 +13,23 @@ namespace sepal {
 
 namespace {
 
-// Of the memory limit, what windows of iterators may hold.
-constexpr size_t kWindowsPart = 16;
+// Of databases that share memory, so many are expected at least.
+constexpr size_t kFewestMembers = 16;
+
+std::shared_ptr<SharedMemory> SharedBy(const Options& options) {
+  return options.shared != nullptr ? SharedResourcesAccess::Of(*options.shared).memory : nullptr;
+}
+
+std::shared_ptr<DatabaseMemory> MemoryOf(std::shared_ptr<SharedMemory> shared, const Options& options,
+                                         const Tuning& tuning) {
+  if (shared != nullptr) return shared;
+  return std::make_shared<DatabaseMemory>(options.memory_limit, tuning.memtable_bytes);
+}
+
+BlockCache CacheOf(SharedMemory* shared, MemoryBudget* budget, const Tuning& tuning, EpochDomain* epochs) {
+  if (shared != nullptr) return BlockCache(&shared->cache);
+  return BlockCache(budget, tuning.cached_block_bytes, epochs, tuning.drains_heap_in_simulation);
+}
 
 }  // namespace
 
@@ -36,26 +52,34 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
       large_batches(options.large_batches),
+      shared(SharedBy(options)),
+      memory(MemoryOf(shared, options, tuning)),
       directory(std::make_unique<SyncFailureLatchDirectory>(std::make_unique<FdLimitedDirectory>(
-          std::move(dir), FdLimitedDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only))),
+          std::move(dir), FdLimitedDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only,
+          shared != nullptr ? shared->memtables.member_count() : nullptr))),
       separate_log_directory(log_dir != nullptr ? std::make_unique<SyncFailureLatchDirectory>(std::move(log_dir))
                                                 : nullptr),
       path(directory->path()),
-      budget(options.memory_limit),
-      memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
-      memtable_indexes(2 * MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
-      table_buffers(tuning.memtable_bytes / 8, &budget, MemoryPart::kCompaction),
-      read_around(options.memory_limit),
-      windows(options.memory_limit / kWindowsPart, &budget),
+      budget(memory->budget),
+      memtable_chunks(memory->memtable_chunks),
+      memtable_indexes(memory->memtable_indexes),
+      table_buffers(memory->table_buffers),
+      windows(memory->windows),
+      member(shared != nullptr ? std::make_unique<MemtableGroup::Member>(&shared->memtables) : nullptr),
+      read_around(budget.limit_bytes()),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
-      cache(&budget, tuning.cached_block_bytes, &epochs, tuning.drains_heap_in_simulation),
+      epochs(shared != nullptr ? &shared->epochs : nullptr),
+      cache(CacheOf(shared.get(), &budget, tuning, &epochs)),
       deleter(std::make_shared<ObsoleteTableDeleter>(directory.get(), &cache)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 
-// What was retired may lie in the cache.
-Core::~Core() { epochs.Collect(); }
+// What was retired may lie in the cache. The last of those that share memory leaves nothing for later use.
+Core::~Core() {
+  epochs.Collect();
+  if (shared != nullptr && shared->memtables.members() == 1) ClearPools();
+}
 
 void Core::StartKeepers() {
   for (PinKeeper*& keeper : keepers_) {
@@ -71,15 +95,30 @@ void Core::ReleaseKeepers() {
 }
 
 void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
-  memtable_chunks.PrepareBy(tasks.get());
-  memtable_indexes.PrepareBy(tasks.get());
-  relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
-  budget.RelieveBy([this] {
-    if (!Forked()) relief_->Ask();
-  });
+  if (shared == nullptr) {
+    memtable_chunks.PrepareBy(tasks.get());
+    memtable_indexes.PrepareBy(tasks.get());
+    relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
+    budget.RelieveBy([this] {
+      if (!Forked()) relief_->Ask();
+    });
+  }
   removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
   epochs.TellOfLeaving([this] { AskToRemoveUnusedFiles(); });
   tasks_ = std::move(tasks);
+}
+
+// What all members write between two looks is a small part of what they share.
+size_t Core::BytesPerLook() const {
+  const size_t own = std::max<size_t>(tuning.memtable_bytes / 64, 1);
+  return shared == nullptr ? own : std::clamp<size_t>(shared->memtables.memtable_bytes() / 1024, 1, own);
+}
+
+// An index grows where a memtable has more than its part.
+size_t Core::ExpectedBytes(size_t families) const {
+  if (shared == nullptr) return std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
+  const size_t members = std::max(shared->memtables.members(), kFewestMembers);
+  return std::min(tuning.memtable_bytes, shared->memtables.memtable_bytes() / 2 / members / families);
 }
 
 void Core::ClearPools() {

@@ -17,16 +17,13 @@
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
 #include "db/engine/core/call_timing.h"
+#include "db/engine/core/database_memory.h"
 #include "db/engine/core/expiry_clock.h"
 #include "db/engine/core/open_mark.h"
 #include "db/state/memtable/memtable.h"
 #include "db/state/version/tuning.h"
 #include "sepal/db.h"
 #include "sepal/env.h"
-#include "util/cache/block_cache.h"
-#include "util/memory/memory_budget.h"
-#include "util/memory/ready_pages.h"
-#include "util/memory/window_pool.h"
 #include "util/stats/statistics_impl.h"
 #include "util/thread/epoch.h"
 #include "util/thread/fork.h"
@@ -99,11 +96,15 @@ class Core : public std::enable_shared_from_this<Core> {
             order};
   }
 
+  // The writes, in bytes, after which a writer looks whether memtables are full.
+  size_t BytesPerLook() const;
+
   // From now on `tasks` make memory ready that writers will need, and shrink the cache when others have charged the
-  // budget beyond its limit. Once at most, before any does; to be closed before the core goes.
+  // budget beyond its limit, which is no task of theirs where memory is shared. Once at most, before any does; to be
+  // closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
-  // Gives the system what is kept for later use: memory of memtables and tables to come.
+  // Gives the system what is kept for later use: memory of memtables and tables to come, of all that share it.
   void ClearPools();
   // The same, and what readers have left by now. Not with a lock held.
   void GiveBackMemory();
@@ -131,6 +132,9 @@ class Core : public std::enable_shared_from_this<Core> {
   const bool read_only;
   const ReadMode read_mode;  // of tables
   const bool large_batches;
+  // What other databases have too; null: none.
+  const std::shared_ptr<SharedMemory> shared;
+  const std::shared_ptr<DatabaseMemory> memory;
   const std::unique_ptr<Directory> directory;
   // Null: the logs lie in `directory`.
   const std::unique_ptr<Directory> separate_log_directory;
@@ -138,14 +142,15 @@ class Core : public std::enable_shared_from_this<Core> {
     return separate_log_directory != nullptr ? separate_log_directory.get() : directory.get();
   }
   const std::string path;
-  MemoryBudget budget;
-  ReadyPages memtable_chunks;
-  ReadyPages memtable_indexes;
-  // What tables are put together in.
-  ReadyPages table_buffers;
+  MemoryBudget& budget;
+  ReadyPages& memtable_chunks;
+  ReadyPages& memtable_indexes;
+  ReadyPages& table_buffers;
+  WindowPool& windows;
+  // Among them; null: there are none.
+  const std::unique_ptr<MemtableGroup::Member> member;
   StatisticsImpl statistics;
   ReadAroundCredit read_around;
-  WindowPool windows;
   // Of tables that flushes and compactions write.
   RateLimiter rate_limiter;
   InfoLog info_log;
@@ -159,9 +164,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Mutex commit_mutex;
 
  private:
-  size_t ExpectedBytes(size_t families) const {
-    return std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
-  }
+  size_t ExpectedBytes(size_t families) const;
 
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;

@@ -11,6 +11,7 @@
 #include "db/act/files/directory_listing.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/core/shared_resources_impl.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/log_place.h"
@@ -40,7 +41,9 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
 }
 
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {
-  return Engine::Open(options, Tuning::From(options), directory);
+  const Options with_limits = SharedResourcesAccess::WithLimits(options);
+  const size_t sharers = options.shared != nullptr ? options.shared->databases() + 1 : 1;
+  return Engine::Open(with_limits, Tuning::From(with_limits, sharers), directory);
 }
 
 namespace {

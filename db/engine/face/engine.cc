@@ -37,12 +37,22 @@ Engine::Engine(DatabaseParts parts)
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
                                                log_.get(), parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  JoinGroup();
   transactions_ = std::make_shared<TransactionContext>(core_, static_cast<TransactionHost*>(this), default_handle_);
   {
     StateLock lock(state_.get());
     background_->scheduler()->Schedule();
   }
   background_->scrubber()->Start();
+}
+
+void Engine::JoinGroup() {
+  MemtableGroup::Member* const member = core_->member.get();
+  if (member == nullptr) return;
+  flush_for_others_ = std::make_unique<RepeatedTask>(preparing_.get(), [this, member] {
+    member->Flushed(/*possible=*/pipeline_->SwitchAll([](SequenceNumber) {}).ok());
+  });
+  member->FlushBy([this] { flush_for_others_->Ask(); });
 }
 
 Engine::~Engine() {
@@ -60,9 +70,9 @@ Engine::~Engine() {
 // is shared as long as the child has its file open.
 void Engine::LetGoInChild() {
   state_->directory_lock.reset();
-  LeakAfterFork(std::tuple(std::move(gate_), std::move(background_), std::move(pipeline_), std::move(own_executor_),
-                           std::move(preparing_), std::move(catalog_), std::move(log_), std::move(default_handle_),
-                           std::move(state_), std::move(transactions_), core_));
+  LeakAfterFork(std::tuple(std::move(flush_for_others_), std::move(gate_), std::move(background_), std::move(pipeline_),
+                           std::move(own_executor_), std::move(preparing_), std::move(catalog_), std::move(log_),
+                           std::move(default_handle_), std::move(state_), std::move(transactions_), core_));
 }
 
 // --- who may call ---
@@ -364,6 +374,7 @@ absl::Status Engine::Close() {
 
 absl::Status Engine::CloseParts() {
   pipeline_->Close();
+  if (core_->member != nullptr) core_->member->FlushBy(nullptr);
   background_->Close();
   preparing_->Close();
   // After an error the directory may be another's.

@@ -145,6 +145,7 @@ class Engine final : public DB, private TransactionHost {
   absl::Status NotOpen() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const override;
+  void JoinGroup();
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   // Drops named snapshots that have expired, where this may be written.
@@ -200,6 +201,7 @@ class Engine final : public DB, private TransactionHost {
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
+  std::unique_ptr<RepeatedTask> flush_for_others_;  // that share the memory
   std::shared_ptr<TransactionContext> transactions_;
   std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;

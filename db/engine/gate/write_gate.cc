@@ -23,8 +23,8 @@ constexpr uint64_t kStandStillMicros = 5000;
 constexpr uint64_t kPatienceMicros = 1'000'000;
 // Of the limit, in percent. Above it nothing is kept for later use.
 constexpr size_t kShortMemoryPercent = 90;
-// A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
-constexpr size_t kLargePart = 64;
+// Of what memtables of databases that share memory may take, in percent: below it none of them slows writers down.
+constexpr size_t kSoftGroupPercent = 50;
 // However large memtables are: what a record of the log cannot hold must be noticed.
 constexpr size_t kLargeAnyway = size_t{1} << 30;
 
@@ -44,7 +44,8 @@ std::string HoldersText(const MemoryBudget& budget) {
 
 WriteGate::WriteGate(EngineState* state, std::function<absl::Status()> flush)
     : state_(state),
-      large_bytes_(std::clamp<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1, kLargeAnyway)),
+      large_bytes_(std::min(state->core->BytesPerLook(), kLargeAnyway)),
+      group_(state->core->member != nullptr ? state->core->member->group() : nullptr),
       flush_(std::move(flush)) {}
 
 bool WriteGate::MemoryIsShort() const {
@@ -76,9 +77,23 @@ ThrottleRate WriteGate::Decide() {
     // Memtables that no flush is taking away are no reason to wait: the next write switches them.
     input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
   }
+  if (group_ != nullptr) LookAtGroup();
   input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
   looked_at_micros_ = core.world.clock->MonotonicMicros();
   return NextThrottleRate(limits_, input_, decided_);
+}
+
+void WriteGate::LookAtGroup() {
+  const Core& core = *state_->core;
+  const bool stuck = flushes_without_space_ > 0 || !state_->error.ok();
+  const size_t used = core.budget.used(MemoryPart::kMemtables);
+  if (!std::exchange(was_stuck_, stuck) && !stuck && used < 2 * group_->memtable_bytes() / 100 * kSoftGroupPercent) {
+    return;
+  }
+  const size_t own = state_->MemtableBytes();
+  core.member->SetStuck(stuck ? own : 0);
+  const size_t pressure = core.member->Pressure(own, used, limits_.memtable_allowance_bytes);
+  input_.memtable_bytes = std::max<uint64_t>(input_.memtable_bytes, pressure);
 }
 
 void WriteGate::Adopt(const ThrottleRate& rate) {
@@ -133,7 +148,8 @@ void WriteGate::TellOfChange() {
 
 bool WriteGate::MemoryFits(size_t bytes) const {
   const MemoryBudget& budget = state_->core->budget;
-  return budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
+  const size_t let_in = group_ != nullptr ? group_->let_in_bytes.load(std::memory_order_relaxed) : let_in_bytes_;
+  return budget.unreclaimable() + let_in + bytes <= budget.limit_bytes();
 }
 
 bool WriteGate::IsOversized(size_t bytes) const { return bytes > state_->core->budget.limit_bytes() / 4; }
@@ -151,7 +167,10 @@ bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit. A flush has its
   // memtables until it ends, and readers have them until somebody looks.
   if (let_in_bytes_ > 0) return false;
-  if (state_->AllFlushed()) return memory_fits || (looked && !AnythingToFlush() && !state_->AnyFlushRuns());
+  if (state_->AllFlushed()) {
+    if (memory_fits || !looked || AnythingToFlush() || state_->AnyFlushRuns()) return memory_fits;
+    return !AnyOtherMakesRoom();
+  }
   return (memory_fits && memtables < allowance) || !AnythingUnderWay();
 }
 
@@ -229,7 +248,7 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
       return absl::UnavailableError(absl::StrFormat(
           "writes are %s", decided_.stopped() ? decided_.reason : "delayed: other writers are filling the memtables"));
     }
-    const bool under_way = AnythingUnderWay();
+    const bool under_way = AnythingUnderWay() || (decided_.stopped() && AnyOtherMakesRoom());
     if (under_way) writer->alone_since_micros = clock->MonotonicMicros();
     const bool readers_may_leave =
         state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < writer->alone_since_micros + kPatienceMicros;
@@ -245,9 +264,18 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
   }
 }
 
-// The end of a job, of a pause and of another's batch is told; what readers let go of is not.
+bool WriteGate::AnyOtherMakesRoom() const {
+  return group_ != nullptr && (group_->AnythingUnderWay() || state_->core->member->AskOthers());
+}
+
+void WriteGate::CountWaitingForSpace(BackgroundWork work, int more) {
+  (work == BackgroundWork::kFlush ? flushes_without_space_ : compactions_without_space_) += more;
+  if (group_ != nullptr) group_->CountJobs(-more);
+}
+
+// The end of a job, of a pause and of another's batch is told; what readers let go of, and other databases, is not.
 void WriteGate::StandStill(const Writer& writer, bool under_way) {
-  if (MemoryIsShort() || !MemoryFits(writer.turn.has_value() ? writer.bytes : 0) || !under_way) {
+  if (MemoryIsShort() || !MemoryFits(writer.turn.has_value() ? writer.bytes : 0) || !under_way || group_ != nullptr) {
     state_->WaitForChange(kStandStillMicros);
   } else {
     state_->WaitForChange();
@@ -302,12 +330,14 @@ absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {
 void WriteGate::Count(Writer* writer) {
   if (writer->bytes < large_bytes_) return;
   let_in_bytes_ += writer->bytes;
+  if (group_ != nullptr) group_->let_in_bytes.fetch_add(writer->bytes, std::memory_order_relaxed);
   writer->counted_bytes = writer->bytes;
 }
 
 void WriteGate::Leave(size_t bytes) {
   StateLock lock(state_);
   let_in_bytes_ -= bytes;
+  if (group_ != nullptr) group_->let_in_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   state_->NotifyChanged();
 }
 

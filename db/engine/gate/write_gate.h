@@ -82,9 +82,7 @@ class WriteGate {
   void Update(int level0_runs, uint64_t debt_bytes) REQUIRES_STATE_LOCK;
   const ThrottleRate& current() const REQUIRES_STATE_LOCK { return decided_; }
   // So many more flushes, or compactions, wait for space on the disk; fewer where it is negative.
-  void CountWaitingForSpace(BackgroundWork work, int more) REQUIRES_STATE_LOCK {
-    (work == BackgroundWork::kFlush ? flushes_without_space_ : compactions_without_space_) += more;
-  }
+  void CountWaitingForSpace(BackgroundWork work, int more) REQUIRES_STATE_LOCK;
   bool AnyWaitsForSpace() const REQUIRES_STATE_LOCK { return flushes_without_space_ + compactions_without_space_ > 0; }
   // As of the last decision: too little is left to keep any for later use.
   bool MemoryIsShort() const REQUIRES_STATE_LOCK;
@@ -144,11 +142,15 @@ class WriteGate {
   bool AnythingUnderWay() const REQUIRES_STATE_LOCK {
     return state_->jobs > compactions_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
   }
+  // Of databases that share the memory: their jobs, or flushes that they are asked for by this.
+  bool AnyOtherMakesRoom() const REQUIRES_STATE_LOCK;
   absl::Status NoSpaceToFlush() const;
   absl::Status Refusal() const REQUIRES_STATE_LOCK;
   // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
   ThrottleRate Decide() REQUIRES_STATE_LOCK;
   void DecideAndWake() REQUIRES_STATE_LOCK;
+  // What databases have in memtables that share the memory.
+  void LookAtGroup() REQUIRES_STATE_LOCK;
   void Adopt(const ThrottleRate& rate) REQUIRES_STATE_LOCK;
   // To writers, which read it without the mutex.
   void PublishRate() REQUIRES_STATE_LOCK;
@@ -157,8 +159,9 @@ class WriteGate {
   void RetryBesideWriter() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;
-  // From here on a batch is large: a small part of a memtable.
+  // From here on a batch is large: a small part of a memtable, after which the pipeline looks whether one is full.
   const size_t large_bytes_;
+  MemtableGroup* const group_;  // null: memory is not shared
   const std::function<absl::Status()> flush_;
   // Of `decided_`; 0 while a large one goes first.
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
@@ -169,6 +172,7 @@ class WriteGate {
   uint64_t looked_at_micros_ ABSL_GUARDED_BY(database_mutex) = 0;
   ThrottleRate told_ ABSL_GUARDED_BY(database_mutex);
   bool telling_ ABSL_GUARDED_BY(database_mutex) = false;
+  bool was_stuck_ ABSL_GUARDED_BY(database_mutex) = false;  // by the last look at the group
   int flushes_without_space_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_without_space_ ABSL_GUARDED_BY(database_mutex) = 0;
   // Of large batches that are on their way into memtables.

@@ -8,6 +8,7 @@
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/catalog/named_snapshots.h"
 #include "db/engine/core/check_options.h"
+#include "db/engine/core/shared_resources_impl.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
@@ -48,8 +49,10 @@ void Opening::RemoveNewTables() {
 
 // What is mapped at once grows with the memory limit, and later there is nobody to be told.
 absl::Status Opening::CheckAddressSpace() const {
-  const size_t bytes = BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes) +
-                       MemTable::IndexBytes(tuning_.memtable_bytes);
+  // One that is shared has its cache already.
+  const size_t cache_bytes =
+      options_.shared != nullptr ? 0 : BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes);
+  const size_t bytes = cache_bytes + MemTable::IndexBytes(tuning_.memtable_bytes);
   if (MappedMemory::WouldFit(bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrFormat("memory_limit of %u bytes: the system refuses the %u bytes of address space that this limit "
@@ -384,7 +387,11 @@ Replay::Options Opening::HowToReplay() {
 
 absl::Status Opening::ChooseExecutor() {
   parts_.executor = world_.executor;
-  if (parts_.executor == nullptr) {
+  if (options_.shared != nullptr) {
+    parts_.own_executor =
+        std::make_unique<FairExecutor::Client>(SharedResourcesAccess::Of(*options_.shared).fair.get());
+    parts_.executor = parts_.own_executor.get();
+  } else if (parts_.executor == nullptr) {
     // One more than flush is there for what writers need meanwhile.
     auto pool = std::make_unique<ThreadPool>(kFlushesAtATime + 1, tuning_.compaction_threads,
                                              /*scrubs=*/tuning_.scrub_period_micros > 0);

@@ -59,6 +59,7 @@ CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* cat
       scheduler_(scheduler),
       log_(log),
       commit_mutex_(&state->core->commit_mutex),
+      bytes_per_look_(state->core->BytesPerLook()),
       last_(last),
       recent_(state->core->budget.limit_bytes() / kRecentShare) {
   state_->visible.store(last.value(), std::memory_order_release);
@@ -287,7 +288,7 @@ absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); 
 
 absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ += batch_bytes;
-  if (unchecked_bytes_ < state_->core->tuning.memtable_bytes / 64) [[likely]]
+  if (unchecked_bytes_ < bytes_per_look_) [[likely]]
     return absl::OkStatus();
   RETURN_IF_ERROR(SwitchWhatIsFull());
   unchecked_bytes_ = 0;  // after a failure the next write looks again, so that none outgrows the limits
@@ -303,18 +304,26 @@ void CommitPipeline::FlushBehind(size_t batch_bytes) {
   unchecked_bytes_ = SwitchWhatIsFull().ok() ? 0 : batch_bytes;
 }
 
+size_t CommitPipeline::ActiveBytes() const {
+  size_t bytes = 0;
+  for (const auto& [id, target] : targets_) bytes += target.active->empty() ? 0 : target.active->MemoryBytes();
+  return bytes;
+}
+
 // The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
 // free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
 // that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
 // One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
 absl::Status CommitPipeline::SwitchWhatIsFull() {
   const Tuning& tuning = state_->core->tuning;
-  size_t bytes = 0;
-  for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
+  size_t bytes = ActiveBytes();
+  MemtableGroup::Member* const member = state_->core->member.get();
+  const bool for_others = member != nullptr && member->Report(bytes);
   const EarlySwitch early = WhetherEarly();
   if (bytes >= tuning.memtable_bytes / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
   gate_->LookAtMemory();
   LetGoOfSuperseded();
+  if (for_others) return Switch(TargetsByAge());
   if (early.now) {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;
@@ -445,6 +454,7 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
     if (!other.active->empty() || other.family->dropped()) continue;
     other.family->BeginLog(log, &state_->log_pins);
   }
+  if (core.member != nullptr) core.member->Switched(ActiveBytes());
   scheduler_->Schedule();
 }
 

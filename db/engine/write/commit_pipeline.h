@@ -141,6 +141,7 @@ class CommitPipeline {
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With Options::large_batches, behind a large one.
   void FlushBehind(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  size_t ActiveBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status SwitchWhatIsFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Has memtables let go of what no reader needs, once much of theirs has been superseded.
   void LetGoOfSuperseded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -165,6 +166,7 @@ class CommitPipeline {
 
   Mutex* const commit_mutex_;  // in the core
   absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
+  const size_t bytes_per_look_;
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   bool views_renewed_ ABSL_GUARDED_BY(commit_mutex_) = false;  // and the old ones are still to be freed

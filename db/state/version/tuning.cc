@@ -13,12 +13,19 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kRingUnit = 8 * kPageBytes;
 constexpr uint64_t kLeastLogStep = 4 * kPageBytes;
+// Of a memory limit that databases share, the rings of the first ones, of which so many are expected at least.
+constexpr uint64_t kRingsPart = 16;
+constexpr size_t kFewestSharers = 16;
 
 // A memtable whose keys are updated again and again is full when its log is several times as long, and then a flush
 // writes that much less. The ring, the space beyond the records of the current log and the log that is made ahead are
 // counted with the live logs.
-void SizeLogs(const Options& options, Tuning* t) {
-  const uint64_t share = t->memtable_bytes / 16;
+void SizeLogs(const Options& options, size_t sharers, Tuning* t) {
+  uint64_t share = t->memtable_bytes / 16;
+  // Each of many databases has a ring, which takes memory of all.
+  if (options.shared != nullptr) {
+    share = std::min<uint64_t>(share, options.memory_limit / kRingsPart / std::max(sharers, kFewestSharers));
+  }
   t->log_ring_bytes = std::clamp(std::min<uint64_t>(options.memory_limit / 64, share) / kRingUnit * kRingUnit,
                                  kRingUnit, t->log_ring_bytes);
   t->log_allocation_bytes = std::clamp(share / kPageBytes * kPageBytes, kLeastLogStep, t->log_allocation_bytes);
@@ -29,14 +36,14 @@ void SizeLogs(const Options& options, Tuning* t) {
 
 }  // namespace
 
-Tuning Tuning::From(const Options& options) {
+Tuning Tuning::From(const Options& options, size_t sharers) {
   Tuning t;
   t.memtable_bytes =
       options.memtable_bytes != 0 ? options.memtable_bytes : std::min(options.memory_limit / 4, size_t{64} << 20);
   t.memtable_limit_bytes = t.memtable_bytes * 2;
   t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
   t.cached_block_bytes = options.family.block_bytes;
-  SizeLogs(options, &t);
+  SizeLogs(options, sharers, &t);
   t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);

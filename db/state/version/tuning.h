@@ -62,7 +62,8 @@ struct Tuning {
   // Values up to this size are copied to the caller instead of being pinned.
   size_t copy_value_bytes = 512;
 
-  static Tuning From(const Options& options);
+  // `sharers`: of the memory, with Options::shared.
+  static Tuning From(const Options& options, size_t sharers = 1);
   std::string ToString() const;
 };
 

@@ -687,6 +687,7 @@ int main(void) {
   test_file_system(other, copy, ro, wo);
   test_filters(other, wo);
   test_sync(other, copy, ro, wo);
+  test_shared(other, copy, ro, wo);
 
   begin("destroy");
   sepal_destroy_db(options, directory, &error);

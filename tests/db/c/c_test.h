@@ -53,6 +53,10 @@ void test_file_system(const char* directory, const char* checkpoint, const sepal
 /* c_filter_test.c */
 void test_filters(const char* directory, const sepal_writeoptions_t* wo);
 
+/* c_shared_test.c */
+void test_shared(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,
+                 const sepal_writeoptions_t* wo);
+
 /* c_snapshot_test.c */
 void test_named_snapshots(sepal_t* db, sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 

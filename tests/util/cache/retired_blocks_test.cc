@@ -17,7 +17,7 @@ class RetiredBlocksTest : public testing::Test {
   }
 
   EpochDomain epochs;
-  RetiredBlocks retired{&epochs};
+  RetiredBlocks retired{epochs.group()};
 };
 
 TEST_F(RetiredBlocksTest, RetiredBlocksAreNeverTooManyWhileNobodyIsInside) {

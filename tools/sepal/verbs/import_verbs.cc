@@ -1,9 +1,6 @@
 // sepal import: the contents of another engine's database, as a new one.
 //
-// It is written in DIR.part, which gets the name DIR, in one step and for good, once it is whole. An error removes it;
-// what a crash leaves of it goes with the next import. A marker tells it from what others have put there: it is durable
-// before the first file of the database, and gone, durably too, before the new name. So a DIR.part without it is empty,
-// or whole, or nobody's import, and stays.
+// It is written in DIR.part (tools/sepal/new_part.h).
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
@@ -15,6 +12,7 @@
 #include "db/format/file_names.h"
 #include "tools/foreign/foreign_database.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/new_part.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
@@ -33,7 +31,6 @@ constexpr size_t kBatchBytes = size_t{512} << 10;
 constexpr uint64_t kBatchPart = 128;
 // In DIR.part: what LevelDB writes at opening.
 constexpr char kScratch[] = "source";
-constexpr char kMarker[] = "IMPORTING";
 
 // The places are of no use where the engines' libraries were not there at build time.
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine,
@@ -81,74 +78,12 @@ absl::StatusOr<std::string> EngineOf(const std::string& path) {
   return "leveldb";
 }
 
-// A new database neither replaces anything nor comes into what it is made of.
-absl::Status CheckTarget(const std::string& directory, const std::string& source) {
-  RETURN_IF_ERROR(CheckReplaceable(directory));
+// What an import that was interrupted has left.
+absl::Status RemoveImport(const std::string& part) {
+  RETURN_IF_ERROR(DB::Destroy(Options(), part));
   std::error_code error;
-  const fs::path inside = fs::weakly_canonical(directory, error), around = fs::weakly_canonical(source, error);
-  if (std::mismatch(around.begin(), around.end(), inside.begin(), inside.end()).first != around.end()) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      absl::StrFormat("%s is in the source %s, which an import does not change", directory, source));
-}
-
-// What an import that was interrupted has left. Nothing that is not an import's is removed.
-absl::Status RemovePart(const std::string& part) {
-  std::error_code error;
-  const fs::file_status there = fs::symlink_status(part, error);
-  if (!fs::exists(there)) return absl::OkStatus();
-  const fs::path marker = fs::path(part) / kMarker;
-  if (fs::is_directory(there) && fs::exists(marker, error)) {
-    const absl::Status destroyed = DB::Destroy(Options(), part);
-    if (absl::IsUnavailable(destroyed)) {
-      return absl::UnavailableError(absl::StrFormat("another import writes to %s", part));
-    }
-    RETURN_IF_ERROR(destroyed);
-    fs::remove_all(fs::path(part) / kScratch, error);
-    fs::remove(marker, error);
-  }
-  // If it is empty.
-  if (fs::is_directory(there) && fs::remove(part, error)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrFormat("%s exists, and is not what an interrupted import has left; move it or remove it", part));
-}
-
-absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(const std::string& path, bool create) {
-  return FileSystem::Posix()->OpenDirectory(path, create);
-}
-
-absl::Status Mark(const std::string& part) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/true));
-  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> marker, directory->OpenForWrite(kMarker, WriteMode::kCreateNew));
-  RETURN_IF_ERROR(marker->Close());
-  return directory->Sync();
-}
-
-// What went wrong once the database was whole: it stays.
-absl::Status WithPlaceOfWhole(const absl::Status& status, const std::string& place) {
-  if (status.ok()) return status;
-  return absl::InternalError(
-      absl::StrFormat("%s; the database that was imported is %s", ToStd(status.message()), place));
-}
-
-absl::Status Unmark(const std::string& part) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/false));
-  RETURN_IF_ERROR(directory->Remove(kMarker));
-  return WithPlaceOfWhole(directory->Sync(), part);
-}
-
-// In one step, durably.
-absl::Status GiveName(const std::string& part, const std::string& directory) {
-  std::error_code error;
-  fs::rename(part, directory, error);
-  if (error) {
-    return WithPlaceOfWhole(absl::InternalError(absl::StrFormat("%s: %s", directory, error.message())), part);
-  }
-  std::string parent = fs::path(directory).parent_path();
-  if (parent.empty()) parent = ".";
-  const absl::StatusOr<std::unique_ptr<Directory>> handle = OpenDirectory(parent, /*create=*/false);
-  return WithPlaceOfWhole(handle.ok() ? (*handle)->Sync() : handle.status(), directory);
+  fs::remove_all(fs::path(part) / kScratch, error);
+  return absl::OkStatus();
 }
 
 class ImportVerb final : public Verb {
@@ -171,14 +106,13 @@ class ImportVerb final : public Verb {
     while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
     while (source_.directory.size() > 1 && source_.directory.back() == '/') source_.directory.pop_back();
     RETURN_IF_ERROR(CheckSource());
-    RETURN_IF_ERROR(CheckTarget(directory_, source_.directory));
-    const std::string part = directory_ + ".part";
-    RETURN_IF_ERROR(RemovePart(part));
+    const NewPart part(directory_, "import", RemoveImport);
+    RETURN_IF_ERROR(part.CheckTarget(source_.directory));
+    RETURN_IF_ERROR(part.Remove());
     const uint64_t began = NowNanos();
-    absl::Status status = Mark(part);
-    if (status.ok()) status = ImportInto(part, io);
-    if (status.ok()) status = Unmark(part);
-    if (status.ok()) status = GiveName(part, directory_);
+    absl::Status status = part.Begin();
+    if (status.ok()) status = ImportInto(part.path(), io);
+    if (status.ok()) status = part.Finish();
     for (const std::string& note : notes_) io.err << "note: " << source_.directory << ": " << note << "\n";
     for (const std::string& transaction : prepared_) {
       io.err << absl::StrFormat(
@@ -187,7 +121,7 @@ class ImportVerb final : public Verb {
           source_.directory, Escaped(transaction));
     }
     if (!status.ok()) {
-      const absl::Status removed = RemovePart(part);
+      const absl::Status removed = part.Remove();
       return SourceDamage(removed.ok() ? WithNothingLeft(status) : status);
     }
     Tell(io.out, static_cast<double>(NowNanos() - began) / 1e9);
