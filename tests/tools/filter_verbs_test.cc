@@ -6,7 +6,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <istream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sepal/filter/any_filter.h"
@@ -57,7 +63,7 @@ TEST_F(FilterVerbsTest, ALineWithoutAnEndIsRefused) {
   const std::string file = directory_.File("lines");
   const auto build = [&](const std::string& lines) {
     std::ofstream(file) << lines;
-    return RunSepal({"filter", "build", file, "-o", filter_});
+    return RunSepal({"filter", "build", file, "-o", filter_, "--odd-lines", "take"});
   };
   const Outcome endless = build("short\n" + std::string((16 << 20) + 100'000, 'x'));
   EXPECT_EQ(endless.exit, kExitError);
@@ -70,6 +76,75 @@ TEST_F(FilterVerbsTest, ALineWithoutAnEndIsRefused) {
   const Outcome tested = RunSepal({"filter", "test", filter_, file});
   EXPECT_EQ(std::count(tested.out.begin(), tested.out.end(), '\n'), 6);
   EXPECT_FALSE(Has(tested.out, "absent"));
+}
+
+TEST_F(FilterVerbsTest, AnEmptyLineAndOneOf64KiBAreRefusedSkippedOrTaken) {
+  const std::string file = directory_.File("lines");
+  for (const std::string& odd : {std::string(), std::string(65'536, 'x'), std::string(70'000, 'x')}) {
+    const std::string what = odd.empty() ? "is empty" : "has a key of ";
+    std::ofstream(file) << "first\nsecond\n" << odd << "\nlast\n" << odd << "\n";
+    for (const std::string kind : {"blocked", "static", "scalable"}) {
+      const Outcome refused = RunSepal({"filter", "build", file, "-o", filter_, "--kind", kind});
+      EXPECT_EQ(refused.exit, kExitError);
+      EXPECT_TRUE(Has(refused.err, file + ", line 3 " + what) && Has(refused.err, "--odd-lines skip")) << refused.err;
+      EXPECT_FALSE(std::filesystem::exists(filter_));
+    }
+    const Outcome of_input = RunSepal({"filter", "build", "-o", filter_}, Slurp(file));
+    EXPECT_TRUE(Has(of_input.err, "standard input, line 3 " + what)) << of_input.err;
+    EXPECT_FALSE(std::filesystem::exists(filter_));
+    for (const auto& [how, keys] : {std::pair("skip", 3), std::pair("take", 5)}) {
+      const Outcome built = RunSepal({"filter", "build", file, "-o", filter_, "--odd-lines", how, "--json"});
+      ASSERT_EQ(built.exit, kExitOk) << built.err;
+      EXPECT_EQ(LastJson(built.out).at("keys_read"), keys);
+    }
+    // Each line is a question, and has an answer.
+    EXPECT_EQ(LastJson(RunSepal({"filter", "test", filter_, file, "--json"}).out).at("maybe"), 5);
+    std::filesystem::remove(filter_);
+  }
+  std::ofstream(file) << "6b31\n\n";
+  EXPECT_TRUE(Has(RunSepal({"filter", "build", file, "-o", filter_, "--hex"}).err, "line 2 is empty"));
+  // One byte less, and the keys of a database, which may be empty, are as good as any.
+  std::ofstream(file) << std::string(65'535, 'x') << "\n";
+  EXPECT_EQ(RunSepal({"filter", "build", file, "-o", filter_}).exit, kExitOk);
+}
+
+TEST_F(FilterVerbsTest, TheKeysOfADatabaseMayBeEmptyAndOf64KiB) {
+  {
+    absl::StatusOr<std::unique_ptr<DB>> db = DB::Open({.create_if_missing = true}, db_);
+    ASSERT_TRUE(db.ok()) << db.status();
+    for (const std::string& key : {std::string(), std::string(65'536, 'k'), std::string("k")}) {
+      ASSERT_TRUE((*db)->Put(key, "v").ok());
+    }
+    ASSERT_TRUE((*db)->Close().ok());
+  }
+  const Outcome built = RunSepal({"filter", "build", db_, "-o", filter_, "--json"});
+  ASSERT_EQ(built.exit, kExitOk) << built.err;
+  EXPECT_EQ(LastJson(built.out).at("keys_read"), 3);
+}
+
+// Two lines, and then an error.
+class FailingInput final : public std::streambuf {
+ protected:
+  int_type underflow() override {
+    if (eback() != nullptr) throw std::ios_base::failure("read");
+    setg(lines_, lines_, lines_ + sizeof lines_ - 1);
+    return traits_type::to_int_type(lines_[0]);
+  }
+
+ private:
+  char lines_[12] = "one\ntwo\nth";
+};
+
+TEST_F(FilterVerbsTest, AnErrorInTheMiddleOfStandardInputLeavesNoFilter) {
+  for (const char* kind : {"blocked", "scalable", "static"}) {
+    FailingInput failing;
+    std::istream in(&failing);
+    std::ostringstream out, err;
+    const char* argv[] = {"sepal", "filter", "build", "-o", filter_.c_str(), "--kind", kind};
+    EXPECT_EQ(SepalMain(static_cast<int>(std::size(argv)), argv, in, out, err), kExitError);
+    EXPECT_TRUE(Has(err.str(), "standard input could not be read to its end")) << err.str();
+    EXPECT_FALSE(std::filesystem::exists(filter_)) << kind;
+  }
 }
 
 TEST_F(FilterVerbsTest, AMergedFilterIsThatOfAllKeys) {

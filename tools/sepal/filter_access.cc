@@ -36,7 +36,7 @@ absl::Status CheckReadable(const std::string& path) {
 }
 
 absl::Status CutShort(const std::string& name) {
-  return absl::InternalError(absl::StrFormat("%s could not be read to its end", name));
+  return absl::InternalError(absl::StrFormat("%s could not be read to its end: reading failed", name));
 }
 
 // Reads a line as std::getline does, but ends with `*too_long` once it has more than kMostLineBytes: what is no text,
@@ -64,8 +64,9 @@ bool GetLine(std::istream& from, std::string* line, bool* too_long) {
 KeyLines::KeyLines(const std::string& path, bool hex, std::istream& in)
     : path_(path), hex_(hex), from_file_(!path.empty() && path != "-"), in_(&in) {}
 
-absl::StatusOr<KeyLines> KeyLines::Open(const std::string& path, bool hex, std::istream& in) {
+absl::StatusOr<KeyLines> KeyLines::Open(const std::string& path, bool hex, std::istream& in, OddLines odd) {
   KeyLines lines(path, hex, in);
+  lines.odd_ = odd;
   if (!lines.from_file_) return lines;
   RETURN_IF_ERROR(CheckReadable(path));
   std::error_code error;
@@ -76,13 +77,27 @@ absl::StatusOr<KeyLines> KeyLines::Open(const std::string& path, bool hex, std::
 }
 
 absl::Status KeyLines::ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const {
-  const auto take_line = [&](std::string_view, std::string_view key) { return take(key); };
+  uint64_t line = 0;
+  const auto take_line = [&](std::string_view, std::string_view key) -> absl::Status {
+    ++line;
+    const bool odd = key.empty() || key.size() >= kMaxKeyBytes;
+    if (!odd || odd_ == OddLines::kTake) return take(key);
+    return odd_ == OddLines::kSkip ? absl::OkStatus() : OddLine(line, key.size());
+  };
   Progress progress(absl::StrFormat("%s %s", verb, repeatable_ ? "bytes" : "keys"), file_bytes_, err,
                     StandardErrorIsTerminal());
   const auto tell = [&](uint64_t lines, uint64_t bytes) { progress.Update(repeatable_ ? bytes : lines); };
   if (!from_file_) return Read(*in_, tell, take_line);
   std::ifstream file(path_, std::ios::binary);
   return Read(file, tell, take_line);
+}
+
+absl::Status KeyLines::OddLine(uint64_t line, size_t key_bytes) const {
+  const std::string what = key_bytes == 0 ? "is empty" : absl::StrFormat("has a key of %s", HumanBytes(key_bytes));
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s, line %u %s, which is hardly meant as a key: --odd-lines skip leaves such lines out, and "
+                      "--odd-lines take adds them",
+                      Name(), line, what));
 }
 
 absl::Status KeyLines::ForEachLine(const TakeLine& take) const {

@@ -35,13 +35,18 @@ class KeySource {
   virtual absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const = 0;
 };
 
-// Each line is a key, without its newline; an empty line is the empty key. A last line needs no newline.
+// What becomes of a line that is hardly meant as a key: an empty one, or one of 64 KiB or more.
+enum class OddLines : uint8_t { kRefuse, kSkip, kTake };
+
+// Each line is a key, without its newline; a last line needs none.
 class KeyLines final : public KeySource {
  public:
   static constexpr size_t kMostLineBytes = size_t{16} << 20;
 
   // `path` empty or "-": `in`. With `hex`, a line has the key's digits. NotFound, or InvalidArgument for a directory.
-  static absl::StatusOr<KeyLines> Open(const std::string& path, bool hex, std::istream& in);
+  // `odd`: for ForEach.
+  static absl::StatusOr<KeyLines> Open(const std::string& path, bool hex, std::istream& in,
+                                       OddLines odd = OddLines::kTake);
 
   std::string Name() const override { return from_file_ ? path_ : "standard input"; }
   bool Repeatable() const override { return repeatable_; }
@@ -54,6 +59,7 @@ class KeyLines final : public KeySource {
   KeyLines(const std::string& path, bool hex, std::istream& in);
   absl::Status Read(std::istream& from, const std::function<void(uint64_t lines, uint64_t bytes)>& tell,
                     const TakeLine& take) const;
+  absl::Status OddLine(uint64_t line, size_t key_bytes) const;
 
   std::string path_;
   bool hex_;
@@ -61,6 +67,7 @@ class KeyLines final : public KeySource {
   bool repeatable_ = false;
   uint64_t file_bytes_ = 0;
   std::istream* in_;
+  OddLines odd_ = OddLines::kTake;
 };
 
 // The keys of a family that begin with `prefix`, as of when the database was opened.

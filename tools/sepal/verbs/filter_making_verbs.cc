@@ -326,6 +326,9 @@ class FilterBuildVerb final : public Verb {
                     app->add_option("--family", family_, "Its column family (default: default)"),
                     app->add_option("--prefix", prefix_, "Only keys with this prefix")};
     app->add_flag("--hex", hex_, "Lines and the prefix are given in hexadecimal");
+    app->add_option("--odd-lines", odd_lines_, "Lines that are empty, or keys of 64 KiB or more: refuse, skip or take")
+        ->check(CLI::IsMember({"refuse", "skip", "take"}))
+        ->capture_default_str();
     AddRate(app, "--rate", &parameters_.rate, "The rate of false positives that is allowed")->capture_default_str();
     keys_flag_ = AddCount(app, "--keys", &parameters_.keys, "How many keys it is made for (default: those that come)",
                           {.least = 1});
@@ -350,7 +353,7 @@ class FilterBuildVerb final : public Verb {
     RETURN_IF_ERROR(CheckOutput(output_));
     std::optional<FilterBuilder> builder;
     if (place_.directory.empty()) {
-      ASSIGN_OR_RETURN(const KeyLines lines, KeyLines::Open(file_, hex_, io.in));
+      ASSIGN_OR_RETURN(const KeyLines lines, KeyLines::Open(file_, hex_, io.in, OddLinesNamed(odd_lines_)));
       RETURN_IF_ERROR(builder.emplace(parameters_).Build(lines, io.err));
     } else {
       ASSIGN_OR_RETURN(const std::string prefix, BytesFrom(prefix_, hex_));
@@ -367,6 +370,11 @@ class FilterBuildVerb final : public Verb {
   }
 
  private:
+  static OddLines OddLinesNamed(std::string_view word) {
+    if (word == "take") return OddLines::kTake;
+    return word == "skip" ? OddLines::kSkip : OddLines::kRefuse;
+  }
+
   // What FILE is: a database is known by its files.
   absl::Status FindSource() {
     if (place_.directory.empty() && HoldsDatabase(file_)) place_.directory = file_;
@@ -399,7 +407,7 @@ class FilterBuildVerb final : public Verb {
   }
 
   Place place_;
-  std::string file_, output_, family_, prefix_, kind_ = "blocked";
+  std::string file_, output_, family_, prefix_, kind_ = "blocked", odd_lines_ = "refuse";
   bool hex_ = false;
   FilterBuilder::Parameters parameters_;
   CLI::Option *keys_flag_ = nullptr, *counter_bits_flag_ = nullptr;
