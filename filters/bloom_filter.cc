@@ -10,6 +10,7 @@
 #include "filters/rates.h"
 #include "sepal/filter/bloom.h"
 #include "util/base/check.h"
+#include "util/base/hash_many.h"
 #include "util/base/simd.h"
 #include "util/base/status.h"
 
@@ -153,7 +154,7 @@ void BloomFilter::MayContainMany(std::span<const std::string_view> keys, std::sp
   for (size_t first = 0; first < keys.size(); first += kGroup) {
     const size_t count = std::min(kGroup, keys.size() - first);
     uint64_t hashes[kGroup];
-    for (size_t i = 0; i < count; ++i) hashes[i] = KeyHash(keys[first + i], seed_);
+    HashKeys(keys.subspan(first, count), seed_, hashes);
     const std::span<const uint64_t> group(hashes, count);
     if (shape_.layout == BloomLayout::kBlocked) {
       for (const uint64_t hash : group) __builtin_prefetch(lines.Of(hash));

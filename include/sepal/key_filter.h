@@ -8,7 +8,9 @@
 //   for (auto [customer, order] : range) ...                       // strangers are left out, but for a few
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "sepal/abi.h"
@@ -24,6 +26,12 @@ class SEPAL_EXPORT KeyFilter {
   // False: the key is certainly not wanted. Called by the thread that reads; by several at once where several read.
   // Must not throw.
   virtual bool MayContain(std::string_view key) const = 0;
+  // Sets maybe[i] to what MayContain says of keys[i]; both have one length. Scans ask about keys that lie together at
+  // once: a filter whose cache misses can overlap overrides it.
+  virtual void MayContainMany(std::span<const std::string_view> keys, std::span<bool> maybe) const {
+    size_t at = 0;
+    for (const std::string_view key : keys) maybe[at++] = MayContain(key);
+  }
 };
 
 // What a filter of sepal/filter.h says. It must outlive this object and not change meanwhile.
@@ -32,6 +40,13 @@ class KeyFilterOf final : public KeyFilter {
  public:
   explicit KeyFilterOf(const Filter& filter) : filter_(filter) {}
   bool MayContain(std::string_view key) const override { return filter_.MayContain(key); }
+  void MayContainMany(std::span<const std::string_view> keys, std::span<bool> maybe) const override {
+    if constexpr (requires { filter_.MayContainMany(keys, maybe); }) {
+      filter_.MayContainMany(keys, maybe);
+    } else {
+      KeyFilter::MayContainMany(keys, maybe);
+    }
+  }
 
  private:
   const Filter& filter_;

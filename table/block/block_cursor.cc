@@ -22,6 +22,18 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
 
 void BlockCursor::Show(uint32_t index) { ShowHere(index); }
 
+void BlockCursor::CopyPlainKeys(uint32_t count, size_t stride, char* out) const {
+  const std::string_view prefix = view_->prefix();
+  for (uint32_t i = 0; i < count; ++i, out += stride) {
+    if (prefix.size() <= kShortSuffix) [[likely]] {
+      std::memcpy(out, key_.data(), kShortSuffix);
+    } else {
+      std::memcpy(out, prefix.data(), prefix.size());
+    }
+    std::memcpy(out + prefix.size(), view_->PlainKeySuffix(index_ + i), kShortSuffix);
+  }
+}
+
 void BlockCursor::Detach() {
   view_.reset();
   index_ = ~uint32_t{0};

@@ -67,6 +67,21 @@ class BlockCursor {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool StepPlain(std::string_view* value) {
     return index_ + 1 < end_ && ShowNextPlain(index_ + 1, value);
   }
+  // Only for a plain block. How many entries of the part follow the current one; the bytes of a key; and the keys of
+  // `count` entries from the current one on, each written to `stride` bytes of `out`, which are at least
+  // PlainKeyRoom(). Values are not touched.
+  uint32_t EntriesAhead() const { return end_ - index_ - 1; }
+  size_t PlainKeyBytes() const { return key_size_; }
+  size_t PlainKeyRoom() const { return prefix_size_ + kShortSuffix; }
+  void CopyPlainKeys(uint32_t count, size_t stride, char* out) const;
+  // Moves `count` entries ahead, at most EntriesAhead().
+  void SkipPlain(uint32_t count, std::string_view* value) {
+    ShowHere(index_ + count);
+    *value = value_;
+  }
+  // What a scan that looks at keys and passes most of their values says of the blocks to come: no value is prefetched.
+  void PassValues(bool passes) { passes_values_ = passes; }
+  bool passes_values() const { return passes_values_; }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
   // Moves to the next user key. Returns false if the part has none; the cursor is then at the last entry of the part,
   // which has the same user key. Requires that keys are equal only if identical.
@@ -129,6 +144,7 @@ class BlockCursor {
   uint32_t begin_ = 0, end_ = 0;
   bool narrowed_ = false;
   bool plain_ = false;  // whether the block is plain
+  bool passes_values_ = false;
   std::string key_;
   size_t prefix_size_ = 0;  // the length of the block's prefix
   size_t key_size_ = 0;

@@ -57,9 +57,10 @@ class ScanPrefetch {
   void BeforePin(uint32_t block) const {
     if (hints_ != nullptr) PrefetchEnd(block);
   }
-  // ... and has been. `step`: 1 or -1 where a scan goes on in that direction, else 0.
-  void AfterPin(uint32_t block, std::string_view bytes, int step) const {
-    if (hints_ != nullptr && step != 0) PrefetchAhead(block, bytes.size(), step);
+  // ... and has been. `step`: 1 or -1 where a scan goes on in that direction, else 0. `values`: whether it comes to
+  // their values too, or passes most of them.
+  void AfterPin(uint32_t block, std::string_view bytes, int step, bool values) const {
+    if (hints_ != nullptr && step != 0) PrefetchAhead(block, bytes.size(), step, values);
     const char* const end = bytes.data() + bytes.size();
     if (hints_ != nullptr && hints_[block].end.load(std::memory_order_relaxed) == end) return;
     PrefetchBlockEnd(bytes, lines());
@@ -82,12 +83,12 @@ class ScanPrefetch {
     return end;
   }
   // Blocks are about as long as this one, of `size` bytes.
-  void PrefetchAhead(uint32_t block, size_t size, int step) const {
+  void PrefetchAhead(uint32_t block, size_t size, int step, bool values) const {
     const int64_t wanted = int64_t{block} + step * (few_entries_ ? kFewEntriesAhead : 1);
     if (!IsInPage(wanted)) return;
     if (!few_entries_ && IsInPage(wanted + step)) source_.PrefetchFrame(hints_[wanted + step].frame);
     const char* const end = PrefetchEnd(wanted);
-    if (end == nullptr) return;
+    if (end == nullptr || !values) return;
     if (few_entries_) {
       PrefetchBeforeEnd(end - size + 1, 1);  // the first value
     } else if (step > 0) {

@@ -346,7 +346,11 @@ bool TableIterator::PinBlock(uint32_t block) {
     if (!status.ok()) return Leave(std::move(status));
   }
   block_ = block;
-  prefetch_.AfterPin(block, BlockBytes(), reads_.IsNext(handle) ? 1 : reads_.IsPrevious(handle) ? -1 : 0);
+  prefetch_.AfterPin(block, BlockBytes(),
+                     reads_.IsNext(handle)       ? 1
+                     : reads_.IsPrevious(handle) ? -1
+                                                 : 0,
+                     !cursor_.passes_values());
   reads_.CameTo(handle);
   return true;
 }

@@ -67,6 +67,10 @@ class InternalIterator {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool NextKeyInPlainBlock() {
     return lent_->StepPlain(&value_);  // the address of the key does not change
   }
+  // The lent plain block from the current entry on, for one who looks at keys ahead (BlockCursor::CopyPlainKeys).
+  BlockCursor* LentPlainBlock() { return lent_; }
+  // Moves `count` entries ahead in the lent plain block, which has so many.
+  void SkipInPlainBlock(uint32_t count) { lent_->SkipPlain(count, &value_); }
   // Moves to the previous entry within the lent block, if both it and the current entry are the newest of their user
   // keys, and it is the only entry of its own. If it returns false, nothing was moved. Same requirement.
   bool PrevKeyInBlock() { return lent_ != nullptr && lent_->TryPrevKey() && ShowLent(lent_); }

@@ -1,5 +1,6 @@
 #include "util/base/hash.h"
 
+#include "util/base/hash_many.h"
 #include "util/base/vector_hash.h"
 
 #define XXH_INLINE_ALL
@@ -16,6 +17,10 @@ uint64_t Hash(std::string_view bytes, uint64_t seed) {
 }  // namespace
 
 uint64_t HashKey(std::string_view user_key, uint64_t seed) { return Hash(user_key, seed); }
+
+void HashKeys(std::span<const std::string_view> keys, uint64_t seed, uint64_t* hashes) {
+  for (const std::string_view key : keys) *hashes++ = Hash(key, seed);
+}
 
 uint64_t Checksum64(std::string_view bytes, uint64_t seed) { return Hash(bytes, seed); }
 

@@ -4,6 +4,7 @@
 
 #include "absl/base/attributes.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/read/block_sieve.h"
 #include "db/engine/read/key_sieve.h"
 #include "db/engine/read/merged_lookup.h"
 #include "util/base/check.h"
@@ -175,6 +176,9 @@ class DatabaseIterator : public Iterator {
 
  protected:
   const DatabaseIteratorOptions& options() const { return options_; }
+  // Where the entry that is shown lies in a plain block, null elsewhere; and a move ahead in that block.
+  BlockCursor* PlainBlock() const { return in_plain_block_ && !Closed() ? entries_->LentPlainBlock() : nullptr; }
+  void SkipInPlainBlock(uint32_t count);
 
  private:
   bool Closed() const { return !options_.open_mark->IsOpen(); }
@@ -275,12 +279,7 @@ class DatabaseIterator : public Iterator {
   }
 
   // From the entry that is shown to the last before all versions of its key, which is in `key_buffer_`.
-  void GoBefore() {
-    if (direction_ == Direction::kForward) return entries_->SeekBefore({key_buffer_, kFirstTrailer});
-    do {
-      entries_->Retreat();
-    } while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_));
-  }
+  void GoBefore();
 
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
   // are passed over.
@@ -371,8 +370,22 @@ class DatabaseIterator : public Iterator {
   absl::Status merge_status_;  // of the key at which the last call ended
 };
 
+void DatabaseIterator::SkipInPlainBlock(uint32_t count) {
+  entries_->SkipInPlainBlock(count);
+  direction_ = Direction::kForward;
+  steps_ += count;
+  if (options_.upper_bound.has_value()) HideBehindBound();
+}
+
+void DatabaseIterator::GoBefore() {
+  if (direction_ == Direction::kForward) return entries_->SeekBefore({key_buffer_, kFirstTrailer});
+  do {
+    entries_->Retreat();
+  } while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_));
+}
+
 // One that shows only what a key filter lets pass. What there is to a step stays as it is: a filter costs others
-// nothing.
+// nothing. In a plain block, where each entry is a key of its own that is visible, it asks about many keys at once.
 class SievingIterator final : public DatabaseIterator {
  public:
   SievingIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -380,11 +393,11 @@ class SievingIterator final : public DatabaseIterator {
 
   void SeekToFirst() override {
     DatabaseIterator::SeekToFirst();
-    GoForward();
+    BeginForward();
   }
   void Seek(std::string_view target) override {
     DatabaseIterator::Seek(target);
-    GoForward();
+    BeginForward();
   }
   void SeekToLast() override {
     DatabaseIterator::SeekToLast();
@@ -395,8 +408,9 @@ class SievingIterator final : public DatabaseIterator {
     GoBackward();
   }
   void Next() override {
-    DatabaseIterator::Next();
-    GoForward();
+    if (sieve_.PassesUnasked()) [[likely]]
+      return DatabaseIterator::Next();
+    NextAsked();
   }
   void Prev() override {
     DatabaseIterator::Prev();
@@ -404,17 +418,39 @@ class SievingIterator final : public DatabaseIterator {
   }
 
  private:
-  bool StopsHere() {
-    return sieve_.PassesUnasked() || !DatabaseIterator::Valid() || sieve_.Passes(DatabaseIterator::key());
+  void BeginForward() {
+    block_sieve_.Forget();
+    GoForward();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void NextAsked() {
+    if (block_sieve_.KnowsAhead() && PlainBlock() != nullptr) {
+      block_sieve_.PassCurrent();
+      if (ToPassing()) return;
+    }
+    DatabaseIterator::Next();
+    GoForward();
   }
   void GoForward() {
-    while (!StopsHere()) DatabaseIterator::Next();
+    while (DatabaseIterator::Valid() && !sieve_.PassesUnasked()) {
+      BlockCursor* const block = PlainBlock();
+      const bool asked = block != nullptr && block_sieve_.Ask(block, &sieve_);
+      if (asked ? ToPassing() : sieve_.Passes(DatabaseIterator::key())) return;
+      DatabaseIterator::Next();
+    }
+  }
+  // True where an entry that passes, or the upper bound, ends the search.
+  bool ToPassing() {
+    bool found = false;
+    if (const uint32_t skipped = block_sieve_.Skip(&found); skipped > 0) SkipInPlainBlock(skipped);
+    return found || !DatabaseIterator::Valid();
   }
   void GoBackward() {
-    while (!StopsHere()) DatabaseIterator::Prev();
+    block_sieve_.Forget();
+    while (DatabaseIterator::Valid() && !sieve_.Passes(DatabaseIterator::key())) DatabaseIterator::Prev();
   }
 
   KeySieve sieve_;
+  BlockSieve block_sieve_;
 };
 
 class ErrorIterator final : public Iterator {

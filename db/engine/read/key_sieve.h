@@ -2,7 +2,10 @@
 // out next to nothing: a read that it is of no use to is not to pay for it.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "sepal/key_filter.h"
@@ -27,18 +30,35 @@ class KeySieve {
     --unasked_;
     return true;
   }
+  // Whether it would be asked about the next key.
+  bool asks() const { return unasked_ == 0; }
   bool Passes(std::string_view key) {
     if (PassesUnasked()) return true;
     const bool maybe = filter_->MayContain(key);
-    if (!maybe) ++left_out_;
-    if (++asked_ == kWindow) {
-      if (left_out_ < kWindow / kLeastUse) unasked_ = kUnasked;
-      asked_ = left_out_ = 0;
-    }
+    Heard(1, maybe ? 0 : 1);
     return maybe;
+  }
+  // Which of up to kMany keys pass: bit i for keys[i]. They are asked about at once, whatever it is of use.
+  static constexpr size_t kMany = 64;
+  uint64_t PassMany(std::span<const std::string_view> keys) {
+    std::array<bool, kMany> maybe;
+    filter_->MayContainMany(keys, std::span(maybe).first(keys.size()));
+    uint64_t passing = 0;
+    for (size_t i = 0; i < keys.size(); ++i) passing |= uint64_t{maybe[i]} << i;
+    const auto asked = static_cast<uint32_t>(keys.size());
+    Heard(asked, asked - static_cast<uint32_t>(std::popcount(passing)));
+    return passing;
   }
 
  private:
+  void Heard(uint32_t asked, uint32_t left_out) {
+    asked_ += asked;
+    left_out_ += left_out;
+    if (asked_ < kWindow) return;
+    if (left_out_ < asked_ / kLeastUse) unasked_ = kUnasked;
+    asked_ = left_out_ = 0;
+  }
+
   const KeyFilter* filter_;
   uint32_t asked_ = 0;
   uint32_t left_out_ = 0;

@@ -9,10 +9,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/engine/read/key_sieve.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {
@@ -36,6 +38,29 @@ TEST(KeySieveTest, AFilterThatLeavesOutManyIsAskedAboutEachKey) {
   KeySieve sieve(&wanted);
   for (int i = 0; i < 10'000; ++i) EXPECT_EQ(sieve.Passes(std::to_string(i)), i % 10 == 0);
   EXPECT_EQ(wanted.asked, 10'000u);
+}
+
+TEST(KeySieveTest, ManyKeysAtOnceHaveTheAnswersOfEach) {
+  const filters::BloomFilter bloom = [] {
+    filters::BloomFilter filter = filters::BloomFilter::ForKeys(1000, 0.3).value();
+    for (int i = 0; i < 1000; ++i) filter.Add(std::to_string(i));
+    return filter;
+  }();
+  WantedKeys wanted;
+  for (int i = 0; i < 2000; i += 7) wanted.keys.insert(std::to_string(i));
+  const KeyFilterOf<filters::BloomFilter> of_bloom(bloom);
+  for (const KeyFilter* const filter :
+       {static_cast<const KeyFilter*>(&of_bloom), static_cast<const KeyFilter*>(&wanted)}) {
+    KeySieve sieve(filter);
+    for (size_t count = 1; count <= KeySieve::kMany; ++count) {
+      std::vector<std::string> names;
+      for (size_t i = 0; i < count; ++i) names.push_back(std::to_string(900 + count + i * 13));
+      const std::vector<std::string_view> keys(names.begin(), names.end());
+      const uint64_t passing = sieve.PassMany(keys);
+      for (size_t i = 0; i < count; ++i) EXPECT_EQ((passing >> i & 1) != 0, filter->MayContain(keys[i])) << keys[i];
+      EXPECT_EQ(count == KeySieve::kMany ? 0 : passing >> count, 0u);
+    }
+  }
 }
 
 TEST(KeySieveTest, AFilterThatLeavesOutNothingIsAskedSeldomAndHeardAgain) {
@@ -100,6 +125,78 @@ TEST_F(KeyFilterTest, ScansShowWhatItWantsBothWaysAndWithinBounds) {
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(it->key(), std::prev(expected.lower_bound(NumberedKey(701)))->first);
   }
+}
+
+// Walks at random from a random key, beside the entries that are to be shown. A filter that is asked less where it
+// leaves out little may show more.
+void WalkBeside(Iterator* it, const std::map<std::string, std::string>& expected, Random* random) {
+  const std::string start = NumberedKey(random->Uniform(4000));
+  it->Seek(start);
+  auto at = expected.lower_bound(start);
+  for (int step = 0; step < 60; ++step) {
+    ASSERT_EQ(it->Valid(), at != expected.end());
+    if (at == expected.end()) break;
+    ASSERT_EQ(it->key(), at->first);
+    ASSERT_EQ(it->value(), at->second);
+    if (random->Uniform(5) > 0) {
+      it->Next();
+      ++at;
+    } else if (at == expected.begin()) {
+      it->Prev();
+      at = expected.end();
+    } else {
+      it->Prev();
+      --at;
+    }
+  }
+  ASSERT_OK(it->status());
+}
+
+// Of one run of plain blocks, which are asked about by many keys at once, and of a few updates over it.
+TEST_F(KeyFilterTest, CompactedTablesAreSievedAsAnyOthers) {
+  Random random(3);
+  Fill(0, 4000);
+  ASSERT_OK(db()->CompactRange());
+  for (const bool updated : {false, true}) {
+    for (uint64_t i = 500; updated && i < 4000; i += 401) {
+      ASSERT_OK(i % 2 == 0 ? db()->Delete(NumberedKey(i)) : db()->Put(NumberedKey(i), "new"));
+    }
+    const std::map<std::string, std::string> all = Shown({});
+    for (const uint64_t one_in : {2, 3, 10, 63, 64, 65, 500, 10'000}) {
+      WantedKeys wanted;
+      for (uint64_t i = random.Uniform(one_in); i < 4000; i += 1 + random.Uniform(2 * one_in - 1)) {
+        wanted.keys.insert(NumberedKey(i));
+      }
+      ReadOptions options{.key_filter = &wanted};
+      if (random.Uniform(2) == 0) options.lower_bound = NumberedKey(random.Uniform(1000));
+      if (random.Uniform(2) == 0) options.upper_bound = NumberedKey(1000 + random.Uniform(3000));
+      std::map<std::string, std::string> expected;
+      for (const auto& [key, value] : all) {
+        const bool within =
+            key >= options.lower_bound.value_or("") && (!options.upper_bound.has_value() || key < *options.upper_bound);
+        if (within && wanted.keys.contains(key)) expected.emplace(key, value);
+      }
+      EXPECT_EQ(Shown(options), expected) << one_in;
+      EXPECT_LE(wanted.asked, 4000u);
+      EXPECT_EQ(Shown(options, /*backward=*/true), expected) << one_in;
+      const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+      for (int walk = 0; walk < 40; ++walk) {
+        ASSERT_NO_FATAL_FAILURE(WalkBeside(it.get(), expected, &random)) << one_in << ", walk " << walk;
+      }
+    }
+  }
+}
+
+TEST_F(KeyFilterTest, OneKeyThatIsLookedForIsNotAWholeBlockOfQuestions) {
+  Fill(0, 4000);
+  ASSERT_OK(db()->CompactRange());
+  WantedKeys wanted;
+  wanted.keys.insert(NumberedKey(1234));
+  const std::unique_ptr<Iterator> it = db()->NewIterator({.key_filter = &wanted});
+  it->Seek(NumberedKey(1234));
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), NumberedKey(1234));
+  EXPECT_LE(wanted.asked, 4u);
 }
 
 TEST_F(KeyFilterTest, MultiGetFindsWhatItWantsAndLooksForNothingElse) {
