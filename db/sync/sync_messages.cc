@@ -92,7 +92,9 @@ std::string Encode(const SyncDiffering& differing) {
   for (size_t i = 0; i < differing.ranges.size(); ++i) {
     if (differing.ranges[i]) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << i % 8);
   }
-  return bytes + bits;
+  bytes += bits;
+  if (differing.sketch.has_value()) differing.sketch->AppendTo(&bytes);
+  return bytes;
 }
 
 absl::StatusOr<SyncDiffering> ParseDiffering(std::string_view bytes, size_t count) {
@@ -100,6 +102,7 @@ absl::StatusOr<SyncDiffering> ParseDiffering(std::string_view bytes, size_t coun
   SyncDiffering differing;
   differing.entries = decoder.Varint();
   const std::string_view bits = decoder.Bytes((count + 7) / 8);
+  if (decoder.ok() && !decoder.empty()) differing.sketch = DifferenceSketch::Read(&decoder);
   if (!decoder.Done()) return Unreadable("ranges that differ");
   for (size_t i = 0; i < count; ++i) differing.ranges.push_back((bits[i / 8] >> i % 8 & 1) != 0);
   return differing;

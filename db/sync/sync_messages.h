@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "db/sync/difference_table.h"
 #include "sepal/sync.h"
 
 namespace sepal {
@@ -14,7 +16,7 @@ namespace sepal {
 // What came is damaged, or no sync: DataLoss, but not of what is stored here (util/base/other_side.h).
 absl::Status StreamDamage(std::string_view message);
 
-inline constexpr uint64_t kSyncVersion = 2;
+inline constexpr uint64_t kSyncVersion = 3;
 // Of a message with more than one entry, and of one with keys: once they are read, they take more memory.
 inline constexpr size_t kMostListBytes = size_t{1} << 20;
 
@@ -46,6 +48,8 @@ absl::StatusOr<SyncRanges> ParseRanges(std::string_view bytes);
 struct SyncDiffering {
   std::vector<bool> ranges = {};  // those that differ
   uint64_t entries = 0;           // that the answering side has in them
+  // Of all that it has: where the sides have more than a few entries in them.
+  std::optional<DifferenceSketch> sketch = {};
 };
 std::string Encode(const SyncDiffering& differing);
 // `count`: how many ranges there are.

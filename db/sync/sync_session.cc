@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,12 +23,21 @@ namespace {
 constexpr uint64_t kFirstExactRound = 3;
 constexpr uint64_t kMostRounds = 16;
 
-// Whether hashes of the entries in the ranges that differ are sent, `ours` and `theirs`. They never take more than a
-// filter may: where a filter had less than 10 bits for each entry, three rounds have left many.
-bool SendsHashes(const SyncTuning& tuning, uint64_t round, uint64_t ours, uint64_t theirs) {
+// What is told of the entries in the ranges that differ, `ours` and `theirs`, of which about `differences` are on one
+// side alone, where that is known.
+SyncForm ChooseForm(const SyncTuning& tuning, uint64_t round, uint64_t ours, uint64_t theirs,
+                    const std::optional<uint64_t>& differences) {
   const bool few = ours <= tuning.exact_entries && theirs <= tuning.exact_entries - ours;
+  // Hashes never take more than a filter may: where a filter had less than 10 bits for each entry, three rounds have
+  // left many.
   const uint64_t most = tuning.most_filter_bytes / sizeof(uint64_t);
-  return few || (round >= kFirstExactRound && ours <= most && theirs <= most);
+  if (few || (round >= kFirstExactRound && ours <= most && theirs <= most)) return SyncForm::kHashes;
+  if (!differences.has_value() || *differences > tuning.most_filter_bytes) return SyncForm::kBloom;
+  // The other side answers a table with hashes of what it lacks.
+  const uint64_t table = DifferenceTable::CellsFor(*differences) * DifferenceTable::kCellBytes;
+  const uint64_t filters = (ours + theirs) / 8 * 10;
+  const bool smaller = table <= tuning.most_filter_bytes && table + *differences * sizeof(uint64_t) < filters;
+  return smaller ? SyncForm::kTable : SyncForm::kBloom;
 }
 
 // Writes what comes until its end.
@@ -41,8 +51,7 @@ absl::Status ApplyAll(SyncStream* stream, SyncSide* side) {
   }
 }
 
-absl::Status SendMissing(SyncStream* stream, SyncSide* side, std::string_view their_filter) {
-  ASSIGN_OR_RETURN(const SyncFilter theirs, SyncFilter::Parse(their_filter));
+absl::Status SendMissing(SyncStream* stream, SyncSide* side, const SyncFilter& theirs) {
   RETURN_IF_ERROR(
       side->Missing(theirs, [&](std::string_view items) { return stream->Send(SyncMessage::kItems, items); }));
   return stream->Send(SyncMessage::kEnd, {});
@@ -137,15 +146,22 @@ class Beginner {
     if (equal) return true;
     ++report_.rounds;
     side_.WorkOn(std::move(differing.ranges));
-    const bool exact = SendsHashes(tuning_, round, entries, differing.entries);
-    ASSIGN_OR_RETURN(const std::string filter, side_.Filter(entries, exact));
+    std::optional<uint64_t> differences;
+    if (differing.sketch.has_value()) {
+      const auto about = static_cast<double>(side_.sketch().DifferenceTo(*differing.sketch));
+      differences = static_cast<uint64_t>(tuning_.table_room * about);
+    }
+    const SyncForm form = ChooseForm(tuning_, round, entries, differing.entries, differences);
+    ASSIGN_OR_RETURN(const std::string filter, side_.Filter(form, form == SyncForm::kTable ? *differences : entries));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
     RETURN_IF_ERROR(ApplyAll(stream_, &side_));
     const std::vector<std::string> found = side_.TakeConflicts();
     RETURN_IF_ERROR(SendConflicts(stream_, found));
     Note(family, found);
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kFilter, &payload));
-    RETURN_IF_ERROR(SendMissing(stream_, &side_, payload));
+    ASSIGN_OR_RETURN(const SyncFilter their_filter, SyncFilter::Parse(payload));
+    if (their_filter.form() == SyncForm::kTable) return StreamDamage("a table of differences where none was due");
+    RETURN_IF_ERROR(SendMissing(stream_, &side_, their_filter));
     RETURN_IF_ERROR(
         ReceiveConflicts(stream_, &side_, [&](const std::vector<std::string>& theirs) { Note(family, theirs); }));
     return false;
@@ -204,11 +220,21 @@ class Answerer {
     return StreamDamage(absl::StrFormat("a message of type %u that was not due", static_cast<uint8_t>(type)));
   }
 
-  absl::Status Exchange(const std::string& their_filter) {
-    RETURN_IF_ERROR(SendMissing(stream_, &*side_, their_filter));
+  // Answers in the form that the other side has chosen.
+  absl::Status Exchange(const std::string& payload) {
+    ASSIGN_OR_RETURN(SyncFilter theirs, SyncFilter::Parse(payload));
+    const SyncForm form = theirs.form();
+    if (form == SyncForm::kWanted) return StreamDamage("a list of what is wanted that was not due");
+    std::string filter;
+    if (form == SyncForm::kTable) {
+      ASSIGN_OR_RETURN(std::vector<uint64_t> wanted, side_->Resolve(&theirs));
+      filter = EncodeHashes(SyncForm::kWanted, std::move(wanted));
+    }
+    RETURN_IF_ERROR(SendMissing(stream_, &*side_, theirs));
     RETURN_IF_ERROR(ReceiveConflicts(stream_, &*side_, [](const std::vector<std::string>&) {}));
-    const bool exact = !their_filter.empty() && their_filter[0] == 0;  // the form that the other side has chosen
-    ASSIGN_OR_RETURN(const std::string filter, side_->Filter(differing_->entries, exact));
+    if (form != SyncForm::kTable) {
+      ASSIGN_OR_RETURN(filter, side_->Filter(form, differing_->entries));
+    }
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
     RETURN_IF_ERROR(ApplyAll(stream_, &*side_));
     differing_.reset();

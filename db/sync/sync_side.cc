@@ -15,8 +15,6 @@ namespace sepal {
 
 namespace {
 
-enum class FilterForm : uint8_t { kHashes = 0, kBloom = 1 };
-
 // Chained over the entries of a range, in order.
 void AddTo(RangeSum* range, uint64_t hash) {
   ++range->entries;
@@ -24,21 +22,34 @@ void AddTo(RangeSum* range, uint64_t hash) {
   range->hash[1] = Mix64(range->hash[1] + (hash | 1) * 0x9e3779b97f4a7c15U);
 }
 
+std::string Begun(SyncForm form) { return std::string(1, static_cast<char>(form)); }
+
 }  // namespace
+
+std::string EncodeHashes(SyncForm form, std::vector<uint64_t> hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  std::string payload = Begun(form);
+  for (const uint64_t hash : hashes) PutFixed64(&payload, hash);
+  return payload;
+}
 
 absl::StatusOr<SyncFilter> SyncFilter::Parse(std::string_view payload) {
   Decoder decoder(payload);
-  const auto form = static_cast<FilterForm>(decoder.Byte());
-  const std::string_view bytes = decoder.rest();
   SyncFilter filter;
-  if (form == FilterForm::kBloom) {
+  filter.form_ = static_cast<SyncForm>(decoder.Byte());
+  const std::string_view bytes = decoder.rest();
+  if (filter.form_ == SyncForm::kBloom) {
     ASSIGN_OR_RETURN(filters::AnyFilter any, filters::ParseFilter(bytes, "the other side's filter"));
     auto* const bloom = std::get_if<filters::BloomFilter>(&any);
     if (bloom == nullptr) return StreamDamage("the other side's filter is no Bloom filter");
     filter.bloom_ = std::move(*bloom);
     return filter;
   }
-  if (form != FilterForm::kHashes || bytes.size() % sizeof(uint64_t) != 0) {
+  if (filter.form_ == SyncForm::kTable) {
+    ASSIGN_OR_RETURN(filter.table_, DifferenceTable::Parse(bytes));
+    return filter;
+  }
+  if (filter.form_ > SyncForm::kWanted || bytes.size() % sizeof(uint64_t) != 0) {
     return StreamDamage("a message with a filter that cannot be read");
   }
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
@@ -52,7 +63,13 @@ absl::StatusOr<SyncFilter> SyncFilter::Parse(std::string_view payload) {
 
 bool SyncFilter::MayContain(uint64_t hash) const {
   if (bloom_.has_value()) return bloom_->MayContainHash(hash);
-  return std::binary_search(hashes_.begin(), hashes_.end(), hash);
+  return std::binary_search(hashes_.begin(), hashes_.end(), hash) != (form_ == SyncForm::kWanted);
+}
+
+void SyncFilter::BecomeWanted(std::vector<uint64_t> hashes) {
+  form_ = SyncForm::kWanted;
+  hashes_ = std::move(hashes);
+  table_.reset();
 }
 
 absl::Status SyncSide::Begin(const std::string& family) {
@@ -72,6 +89,7 @@ uint64_t SyncSide::HashOf(std::string_view key, std::string_view value) const {
 absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
   seed_ = seed;
   entries_ = 0;
+  sketch_ = DifferenceSketch();
   ranges_.assign(1, RangeSum());
   std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
@@ -79,7 +97,9 @@ absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
     RETURN_IF_ERROR(CheckOrder(it->key(), &last));
     if (IsInConflict(it->key())) continue;
     if (ranges_.back().entries == tuning_.entries_of_range) ranges_.push_back({.begin = std::string(it->key())});
-    AddTo(&ranges_.back(), HashOf(it->key(), it->value()));
+    const uint64_t hash = HashOf(it->key(), it->value());
+    AddTo(&ranges_.back(), hash);
+    sketch_.Add(hash);
     ++entries_;
   }
   RETURN_IF_ERROR(it->status());
@@ -101,9 +121,11 @@ absl::Status SyncSide::CheckOrder(std::string_view key, std::string* last) const
 absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
   seed_ = theirs.seed;
   entries_ = 0;
+  sketch_ = DifferenceSketch();
   ranges_ = std::move(theirs.ranges);
   differing_.assign(ranges_.size(), false);
   SyncDiffering differing;
+  uint64_t both = 0;  // sides' entries in the ranges that differ
   std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   it->SeekToFirst();
@@ -111,13 +133,18 @@ absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
     RangeSum here{.begin = ranges_[i].begin};
     RETURN_IF_ERROR(ScanRange(it.get(), i, [&](std::string_view key, std::string_view, uint64_t hash) {
       AddTo(&here, hash);
+      sketch_.Add(hash);
       return CheckOrder(key, &last);
     }));
     differing_[i] = !(here == ranges_[i]);
-    if (differing_[i]) differing.entries += here.entries;
+    if (differing_[i]) {
+      differing.entries += here.entries;
+      both += here.entries + ranges_[i].entries;
+    }
     entries_ += here.entries;
   }
   differing.ranges = differing_;
+  if (both > tuning_.exact_entries) differing.sketch = sketch_;
   return differing;
 }
 
@@ -141,30 +168,42 @@ absl::Status SyncSide::ScanDiffering(const Visit& visit) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> SyncSide::Filter(uint64_t entries, bool exact) {
-  if (exact) {
+absl::Status SyncSide::ScanHashes(const std::function<void(uint64_t hash)>& take) const {
+  return ScanDiffering([&](std::string_view, std::string_view, uint64_t hash) {
+    take(hash);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::string> SyncSide::Filter(SyncForm form, uint64_t count) {
+  if (form == SyncForm::kHashes) {
     std::vector<uint64_t> hashes;
-    RETURN_IF_ERROR(ScanDiffering([&](std::string_view, std::string_view, uint64_t hash) {
-      hashes.push_back(hash);
-      return absl::OkStatus();
-    }));
-    std::sort(hashes.begin(), hashes.end());
-    std::string payload(1, static_cast<char>(FilterForm::kHashes));
-    for (const uint64_t hash : hashes) PutFixed64(&payload, hash);
+    RETURN_IF_ERROR(ScanHashes([&](uint64_t hash) { hashes.push_back(hash); }));
+    return EncodeHashes(form, std::move(hashes));
+  }
+  if (form == SyncForm::kTable) {
+    DifferenceTable table(DifferenceTable::CellsFor(count));
+    RETURN_IF_ERROR(ScanHashes([&](uint64_t hash) { table.Put(hash); }));
+    std::string payload = Begun(form);
+    table.AppendTo(&payload);
     return payload;
   }
-  entries = std::max<uint64_t>(entries, 1);
-  ASSIGN_OR_RETURN(filters::BloomShape shape, filters::BloomShape::For(entries, tuning_.false_positive_rate));
+  count = std::max<uint64_t>(count, 1);
+  ASSIGN_OR_RETURN(filters::BloomShape shape, filters::BloomShape::For(count, tuning_.false_positive_rate));
   // A set that is too large for that has a higher rate, and more rounds.
   if (shape.bits / 8 > tuning_.most_filter_bytes) {
-    ASSIGN_OR_RETURN(shape, filters::BloomShape::OfBits(entries, tuning_.most_filter_bytes * 8));
+    ASSIGN_OR_RETURN(shape, filters::BloomShape::OfBits(count, tuning_.most_filter_bytes * 8));
   }
   ASSIGN_OR_RETURN(filters::BloomFilter bloom, filters::BloomFilter::Create(shape));
-  RETURN_IF_ERROR(ScanDiffering([&](std::string_view, std::string_view, uint64_t hash) {
-    bloom.AddHash(hash);
-    return absl::OkStatus();
-  }));
-  return std::string(1, static_cast<char>(FilterForm::kBloom)) + bloom.Serialize();
+  RETURN_IF_ERROR(ScanHashes([&](uint64_t hash) { bloom.AddHash(hash); }));
+  return Begun(form) + bloom.Serialize();
+}
+
+absl::StatusOr<std::vector<uint64_t>> SyncSide::Resolve(SyncFilter* theirs) {
+  RETURN_IF_ERROR(ScanHashes([&](uint64_t hash) { theirs->table().Take(hash); }));
+  DifferenceTable::Difference difference = theirs->table().Find();
+  theirs->BecomeWanted(std::move(difference.taken));
+  return std::move(difference.put);
 }
 
 absl::Status SyncSide::Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send) {

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/sync/difference_table.h"
 #include "db/sync/sync_messages.h"
 #include "sepal/db.h"
 #include "sepal/filter.h"
@@ -29,23 +30,42 @@ struct SyncTuning {
   double false_positive_rate = 0.01;
   uint64_t most_filter_bytes = uint64_t{64} << 20;
   // Both sides' entries of the ranges that differ: up to here their hashes are sent in place of a filter.
-  uint64_t exact_entries = 4096;
+  uint64_t exact_entries = 512;
+  // Of a table of differences, as a share of what all of them need: less gives some of them.
+  double table_room = 1;
   size_t batch_bytes = size_t{256} << 10;
   // Of all families together.
   uint64_t most_conflicts = 1'000'000;
   uint64_t most_conflict_bytes = uint64_t{64} << 20;
 };
 
-// The entries that a side has: a Bloom filter, or the sorted list of their hashes.
+// How a side tells what it has, or lacks.
+enum class SyncForm : uint8_t {
+  kHashes = 0,  // a sorted list of hashes: has
+  kBloom = 1,   // has
+  kTable = 2,   // a DifferenceTable: has
+  kWanted = 3,  // a sorted list of hashes: lacks
+};
+
 class SyncFilter {
  public:
   static absl::StatusOr<SyncFilter> Parse(std::string_view payload);
+  SyncForm form() const { return form_; }
+  // Whether the other side may have the entry. Not for a table.
   bool MayContain(uint64_t hash) const;
+  // Only for a table, which SyncSide::Resolve makes a list of what the other side lacks.
+  DifferenceTable& table() { return *table_; }
+  void BecomeWanted(std::vector<uint64_t> hashes);
 
  private:
+  SyncForm form_ = SyncForm::kHashes;
   std::optional<filters::BloomFilter> bloom_;
+  std::optional<DifferenceTable> table_;
   std::vector<uint64_t> hashes_;
 };
+
+// A kFilter payload: kHashes or kWanted.
+std::string EncodeHashes(SyncForm form, std::vector<uint64_t> hashes);
 
 class SyncSide {
  public:
@@ -63,8 +83,11 @@ class SyncSide {
   // The round's ranges that differ are those.
   void WorkOn(std::vector<bool> differing) { differing_ = std::move(differing); }
 
-  // A kFilter payload: of the entries of the differing ranges, which are about so many.
-  absl::StatusOr<std::string> Filter(uint64_t entries, bool exact);
+  // A kFilter payload of the entries of the differing ranges; `count`: about how many these are, or of a table, how
+  // many entries one side has and the other has not.
+  absl::StatusOr<std::string> Filter(SyncForm form, uint64_t count);
+  // From the other side's table finds what it lacks, which `theirs` is afterwards, and returns what this side lacks.
+  absl::StatusOr<std::vector<uint64_t>> Resolve(SyncFilter* theirs);
   // Calls `send` with kItems payloads: the entries of the differing ranges that `theirs` certainly has not.
   absl::Status Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send);
   // Writes what is missing here, and decides what is in conflict.
@@ -76,7 +99,8 @@ class SyncSide {
   std::vector<std::string> TakeConflicts() { return std::exchange(new_conflicts_, {}); }
   absl::Status AddConflicts(const std::vector<std::string>& keys);
 
-  uint64_t entries() const { return entries_; }  // as of the last sums
+  uint64_t entries() const { return entries_; }               // as of the last sums
+  const DifferenceSketch& sketch() const { return sketch_; }  // of the same
   uint64_t sent() const { return sent_; }
   uint64_t written() const { return written_; }
   uint64_t overwritten() const { return overwritten_; }
@@ -86,6 +110,7 @@ class SyncSide {
   // Every entry of range `i` of the round. A prefix of a scan that `it` goes on with.
   absl::Status ScanRange(Iterator* it, size_t i, const Visit& visit) const;
   absl::Status ScanDiffering(const Visit& visit) const;
+  absl::Status ScanHashes(const std::function<void(uint64_t hash)>& take) const;
   // InvalidArgument if `key` stands after `*last` in another order than that of bytes; `*last` becomes `key`.
   absl::Status CheckOrder(std::string_view key, std::string* last) const;
   uint64_t HashOf(std::string_view key, std::string_view value) const;
@@ -102,6 +127,7 @@ class SyncSide {
   const SyncTuning tuning_;
   std::shared_ptr<ColumnFamily> family_;
   uint64_t seed_ = 0;
+  DifferenceSketch sketch_;
   std::vector<RangeSum> ranges_;
   std::vector<bool> differing_;
   std::set<std::string, std::less<>> conflicts_;

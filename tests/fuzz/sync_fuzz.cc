@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "db/sync/difference_table.h"
 #include "db/sync/sync_messages.h"
 #include "db/sync/sync_side.h"
 #include "db/sync/sync_stream.h"
@@ -54,6 +55,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const std::string& key : *keys) AppendKey(key, &again);
     SEPAL_CHECK(again.size() > kMostListBytes || ParseKeys(again).value() == *keys);
   }
-  if (const auto filter = SyncFilter::Parse(bytes); filter.ok()) filter->MayContain(size);
+  if (const auto filter = SyncFilter::Parse(bytes); filter.ok() && filter->form() != SyncForm::kTable) {
+    filter->MayContain(size);
+  }
+  if (auto table = DifferenceTable::Parse(bytes); table.ok()) {
+    std::string again;
+    table->AppendTo(&again);
+    SEPAL_CHECK(again == bytes);
+    const DifferenceTable::Difference found = table->Find();
+    SEPAL_CHECK(found.put.size() + found.taken.size() <= size);
+  }
   return 0;
 }

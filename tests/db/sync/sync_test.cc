@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/sync/difference_table.h"
 #include "db/sync/sync_messages.h"
 #include "db/sync/sync_session.h"
 #include "db/sync/sync_stream.h"
@@ -31,7 +32,7 @@ std::string Hex(std::string_view bytes) {
 TEST(SyncMessagesTest, BytesAreAsDocumented) {
   EXPECT_EQ(Hex(Encode(SyncHello{.policy = ConflictPolicy::kTheirs, .families = {{"default", "c"}, {"f", "dd"}}})),
             "5350414c53594e43"
-            "02"
+            "03"
             "02"
             "02"
             "0764656661756c74"
@@ -55,6 +56,17 @@ TEST(SyncMessagesTest, BytesAreAsDocumented) {
                 SyncDiffering{.ranges = {true, false, true, false, false, false, false, false, true}, .entries = 300})),
             "ac02"
             "0501");
+  SyncDiffering sketched{.ranges = {true}, .entries = 1, .sketch = DifferenceSketch()};
+  sketched.sketch->Add(1027);  // counter 3, and the sign of 1
+  sketched.sketch->Add(5);     // counter 5, and the other one
+  EXPECT_EQ(Hex(Encode(sketched)),
+            "01"
+            "01"
+            "000000"
+            "02"
+            "00"
+            "01" +
+                Hex(std::string(1018, '\0')));
   std::string items;
   Append({.key = "k", .value = "vv", .sequence = 200}, &items);
   EXPECT_EQ(Hex(items),
@@ -101,15 +113,20 @@ TEST(SyncMessagesTest, WhatNoneHasMadeIsRefused) {
   for (size_t cut = 0; cut < ranges.size(); ++cut) EXPECT_FALSE(ParseRanges(ranges.substr(0, cut)).ok()) << cut;
   EXPECT_FALSE(ParseHello(hello + "x").ok());
   std::string newer = hello;
-  newer[8] = 3;
+  newer[8] = 4;
   EXPECT_TRUE(absl::IsFailedPrecondition(ParseHello(newer).status()));
   EXPECT_FALSE(ParseRanges(Encode(SyncRanges{.ranges = {{.begin = "k"}}})).ok()) << "they do not cover all keys";
   EXPECT_FALSE(ParseRanges(Encode(SyncRanges{.ranges = {{.begin = ""}, {.begin = "k"}, {.begin = "k"}}})).ok());
   EXPECT_FALSE(ParseDiffering("\x05", 9).ok());
+  const std::string sketched = Encode(SyncDiffering{.ranges = {true}, .sketch = DifferenceSketch()});
+  EXPECT_TRUE(ParseDiffering(sketched, 1).ok());
+  EXPECT_FALSE(ParseDiffering(sketched.substr(0, sketched.size() - 1), 1).ok());
+  EXPECT_FALSE(ParseDiffering(sketched + "x", 1).ok());
   EXPECT_FALSE(ParseItems("\x09key").ok());
   EXPECT_FALSE(ParseKeys("\x02k").ok());
   for (const std::string& filter :
-       {std::string("\x02"), std::string("\x01garbage"), std::string("\x01"), std::string("\x00hash", 5)}) {
+       {std::string("\x04"), std::string("\x02"), std::string("\x02") + std::string(38, 'x'),
+        std::string("\x01garbage"), std::string("\x01"), std::string("\x00hash", 5)}) {
     EXPECT_FALSE(SyncFilter::Parse(filter).ok()) << Hex(filter);
   }
   std::string unsorted(1, '\0');
@@ -229,6 +246,44 @@ TEST(SyncTest, OnePercentOfDifferenceMovesLessThanATenthOfTheData) {
   EXPECT_EQ(a.All(), b.All());
   EXPECT_EQ(a.All().size(), 50'000u);
   EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, bytes / 10);
+}
+
+// Differences of small entries take bytes for themselves, and next to none for the entries that both sides have.
+TEST(SyncTest, SmallEntriesThatBothSidesHaveCostNextToNothing) {
+  SyncDatabase a, b;
+  Contents of_a, of_b;
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    if (i % 200 != 0) of_a[SyncKey(i)] = "v";
+    if (i % 200 != 100) of_b[SyncKey(i)] = "v";
+  }
+  a.Put(of_a);
+  b.Put(of_b);
+  const Synced synced = RunBoth(&a, &b);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->rounds, 1u);
+  EXPECT_EQ(a.All().size(), 100'000u);
+  EXPECT_EQ(a.All(), b.All());
+  // 1.1 MB of entries; 1000 differ.
+  EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, 60'000u);
+}
+
+TEST(SyncTest, TablesThatAreTooSmallLeaveMoreRoundsAndNothingElse) {
+  for (const double room : {0.0, 0.3, 0.7, 0.85}) {
+    SyncDatabase a, b;
+    Contents of_a, of_b, all;
+    for (uint64_t i = 0; i < 40'000; ++i) {
+      all[SyncKey(i)] = "v";
+      if (i % 40 != 0) of_a[SyncKey(i)] = "v";
+      if (i % 40 != 20) of_b[SyncKey(i)] = "v";
+    }
+    a.Put(of_a);
+    b.Put(of_b);
+    const Synced synced = RunBoth(&a, &b, ConflictPolicy::kReport, {.table_room = room});
+    ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+    EXPECT_GT(synced.report->rounds, 1u) << room;
+    EXPECT_EQ(a.All(), all);
+    EXPECT_EQ(b.All(), all);
+  }
 }
 
 TEST(SyncTest, FiltersThatMayTakeABitOfAnEntryAreSentUntilHashesAreNoLarger) {
