@@ -71,7 +71,7 @@ class ExportVerb final : public Verb {
     if (!family_.empty() || names.size() == 1) return FamilyNamed(&db, family_).status();
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s has the column families %s, and LevelDB has none: choose one with --family", place_.directory,
-        absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { out->append(Escaped(name)); })));
+        absl::StrJoin(names, ", ", [](std::string* out, const std::string& each) { out->append(Escaped(each)); })));
   }
 
   absl::Status ExportInto(const std::string& part, DB* db, const Streams& io) {
