@@ -4,7 +4,8 @@
 // Each may hold its part of the bound, down to a least size; where that is more than there is, the window that was
 // unused for longest is taken from its iterator, which then reads anew what it still needs. All of them can be taken
 // back at any time, but for those that are being used at that moment. What is held is charged to
-// MemoryPart::kReadAhead, and goes back to the system, not to the allocator.
+// MemoryPart::kReadAhead, and goes back to the system, not to the allocator; small ones to the heap of blocks, since a
+// short scan would spend more time on a mapping than on what it reads.
 //
 // The pool is safe for concurrent use, a window for its one thread: the pool alone takes its memory from another.
 #pragma once
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <list>
 
+#include "util/memory/block_buffer.h"
 #include "util/memory/mapped_memory.h"
 #include "util/memory/memory_budget.h"
 #include "util/thread/sync.h"
@@ -30,6 +32,23 @@ class WindowPool {
   WindowPool(const WindowPool&) = delete;
   WindowPool& operator=(const WindowPool&) = delete;
 
+  // Of a window; none is of 0 bytes.
+  class Memory {
+   public:
+    Memory() = default;
+    explicit Memory(size_t size);
+    char* data() const { return data_; }
+    size_t size() const { return size_; }
+    size_t charge() const { return ChargeFor(size_); }
+    static size_t ChargeFor(size_t size);
+
+   private:
+    BlockBuffer small_ = {};
+    MappedMemory large_ = {};
+    char* data_ = nullptr;
+    size_t size_ = 0;
+  };
+
   class Window {
    public:
     explicit Window(WindowPool* pool) : pool_(pool) {}
@@ -40,7 +59,7 @@ class WindowPool {
     // From Hold to LetGo the memory stays.
     void Hold();
     void LetGo() { held_.store(false, std::memory_order_release); }
-    // While it is held. Null: there is none, or it was taken back.
+    // While it is held. Null: there is none, or it was taken back. Begins at a multiple of a page.
     char* data() const { return memory_.data(); }
     size_t size() const { return memory_.size(); }
     // While it is held: memory of up to `wanted` bytes, which may be what there is; its bytes are lost. Returns how
@@ -54,7 +73,7 @@ class WindowPool {
 
     WindowPool* const pool_;
     std::atomic<bool> held_{false};
-    MappedMemory memory_;  // for the thread that holds the window
+    Memory memory_;        // for the thread that holds the window
     bool listed_ = false;  // for the window's thread; what stands at `place_` is the window
     std::list<Window*>::iterator place_;
   };

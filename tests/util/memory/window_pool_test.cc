@@ -51,6 +51,17 @@ TEST_F(WindowPoolTest, ManyWindowsStayWithinTheBound) {
   EXPECT_EQ(charged(), 0u);
 }
 
+TEST_F(WindowPoolTest, WindowsOfAnySizeBeginAtAPageAndAreChargedWithWhatTheyTake) {
+  for (const size_t kib : {4, 8, 16, 24, 28, 32, 64, 100}) {
+    WindowPool::Window window(&pool);
+    ASSERT_EQ(Take(&window, kib * kKiB), kib * kKiB);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(window.data()) % 4096, 0u) << kib;
+    EXPECT_EQ(charged(), WindowPool::Memory::ChargeFor(kib * kKiB));
+    EXPECT_GE(charged(), kib * kKiB);
+  }
+  EXPECT_EQ(charged(), 0u);
+}
+
 TEST_F(WindowPoolTest, TakesFromTheOneThatWasUnusedForLongest) {
   WindowPool::Window first(&pool);
   WindowPool::Window second(&pool);
