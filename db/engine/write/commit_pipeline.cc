@@ -305,8 +305,11 @@ void CommitPipeline::FlushBehind(size_t batch_bytes) {
 }
 
 size_t CommitPipeline::ActiveBytes() const {
+  const bool shared = state_->core->member != nullptr;  // where many have next to nothing
   size_t bytes = 0;
-  for (const auto& [id, target] : targets_) bytes += target.active->empty() ? 0 : target.active->MemoryBytes();
+  for (const auto& [id, target] : targets_) {
+    if (!shared || !target.active->empty()) bytes += target.active->MemoryBytes();
+  }
   return bytes;
 }
 
