@@ -307,9 +307,7 @@ void CommitPipeline::FlushBehind(size_t batch_bytes) {
 size_t CommitPipeline::ActiveBytes() const {
   const bool shared = state_->core->member != nullptr;  // where many have next to nothing
   size_t bytes = 0;
-  for (const auto& [id, target] : targets_) {
-    if (!shared || !target.active->empty()) bytes += target.active->MemoryBytes();
-  }
+  for (const auto& [id, of] : targets_) bytes += shared && of.active->empty() ? 0 : of.active->MemoryBytes();
   return bytes;
 }
 
