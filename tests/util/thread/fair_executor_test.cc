@@ -82,13 +82,13 @@ TEST(FairExecutorTest, WhoHurriesPutsNothingOff) {
 
 // Of three threads one is left to others, whatever the first has waiting.
 TEST(FairExecutorTest, NoClientHasAllThreadsBesideOthers) {
-  ThreadPool pool(/*flush_threads=*/3, /*compaction_threads=*/1);
-  FairExecutor fair(&pool, Clock::System(), 3);
-  FairExecutor::Client a(&fair), b(&fair);
   Mutex mutex;
   CondVar changed;
   bool b_ran = false;
   std::atomic<int> running{0}, most{0};
+  ThreadPool pool(/*flush_threads=*/3, /*compaction_threads=*/1);
+  FairExecutor fair(&pool, Clock::System(), 3);
+  FairExecutor::Client a(&fair), b(&fair);
   for (int i = 0; i < 6; ++i) {
     a.Schedule(Priority::kFlush, [&] {
       const int now = running.fetch_add(1) + 1;
