@@ -18,8 +18,8 @@ namespace sepal {
 
 class BlockSieve {
  public:
-  // After a seek, or any other move: nothing is known of the entries ahead. One who looks for a single key is not to
-  // ask about a whole block at once.
+  // After a seek, or any other move: nothing is known of the entries ahead. A caller that looks for a single key does
+  // not ask about a whole block at once.
   void Forget() {
     at_once_ = kFirstAtOnce;
     ahead_ = 0;
@@ -49,8 +49,7 @@ class BlockSieve {
   // The current entry is done with.
   void PassCurrent() { passing_ &= ~uint64_t{1}; }
   // How many entries are to be skipped, up to the first that passes of the current one and those whose answers are
-  // known;
-  // `*found`: whether there is one. Else it is the last of them.
+  // known. `*found`: whether there is one; otherwise the skip ends at the last of them.
   uint32_t Skip(bool* found) {
     *found = passing_ != 0;
     const uint32_t skipped = *found ? static_cast<uint32_t>(std::countr_zero(passing_)) : ahead_;

@@ -6,9 +6,8 @@
 //     flushed until half of it is free: a database that is hardly written to keeps its own as long as others have more;
 //   - active memtables and those that are being flushed may take twice as much together, at which writers stop; but a
 //     database that has less than half of an equal share goes on beside those that have more;
-//   - what a database holds that cannot be flushed, for want of space or after an error, is not held against the
-//   others;
-//     it is let have less itself.
+//   - what a database holds and cannot flush, for want of space or after an error, does not count against the others;
+//     the database itself may have less.
 //
 // Safe for concurrent use. The mutex is held while `flush` of a member is called, which has an executor do it.
 #pragma once
