@@ -9,7 +9,8 @@
 namespace sepal {
 namespace {
 
-constexpr size_t kFirstChunkBytes = 4096;
+// Chunks are multiples of this. An arena that holds less than four has none: each piece has memory of its own.
+constexpr size_t kSmallestChunkBytes = 512;
 constexpr size_t kLargestChunkBytes = size_t{1} << 20;
 // The last chunks before huge pages are this large or larger.
 constexpr size_t kPieceBeforeHugePages = size_t{768} << 10;
@@ -18,8 +19,8 @@ constexpr size_t kChunkOverhead = 16;
 
 size_t NextChunkBytes(size_t held) {
   if (held / 4 >= MappedMemory::kHugePageBytes) return MappedMemory::kHugePageBytes;
-  const size_t grown = held / 4 / kFirstChunkBytes * kFirstChunkBytes;
-  return std::clamp(grown, kFirstChunkBytes, kLargestChunkBytes) - kChunkOverhead;
+  const size_t grown = held / 4 / kSmallestChunkBytes * kSmallestChunkBytes;
+  return grown == 0 ? 0 : std::min(grown, kLargestChunkBytes) - kChunkOverhead;
 }
 
 }  // namespace

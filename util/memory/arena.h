@@ -1,9 +1,9 @@
 // Memory that is handed out piece by piece and given back all at once.
 //
-// Chunks grow with what is held, from 4 KiB to 1 MiB, and are huge pages from then on, so that small arenas stay small
-// and at most about a fifth of a large one is unused; all but the first half MiB goes back to the system with the
-// arena; a piece that would waste much of a chunk gets memory of its own. What is held is charged to a memory budget,
-// where one is given.
+// Chunks are about a quarter of what is held, up to 1 MiB, and are huge pages from then on, so that at most about a
+// fifth of an arena is unused; all but the first half MiB goes back to the system with the arena. A piece that would
+// waste much of a chunk gets memory of its own: so do all of the first 2 KiB, since there may be thousands of arenas
+// with a few pieces each. What is held is charged to a memory budget, where one is given.
 //
 // One thread allocates at a time; `memory_bytes` may be read by any. Pieces stay where they are until the arena goes;
 // other threads may use them once their addresses were published to them. Nothing is constructed or destroyed in them.

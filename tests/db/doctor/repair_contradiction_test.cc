@@ -21,7 +21,7 @@ class RepairContradictionTest : public RepairSalvageTest {
   // A run in the last level and two in level 0, which overlap; the logs go back to before them, for another family.
   void SetUp() override {
     RepairSalvageTest::SetUp();
-    database.tuning.memtable_bytes = size_t{24} << 10;
+    database.tuning.memtable_bytes = size_t{64} << 10;
     ASSERT_OK(database.Open());
     Fill(0, 300);
     ASSERT_OK(db()->CompactRange());

@@ -91,7 +91,7 @@ TEST_F(EarlyFlushTest, OneKeyOverAndOverFillsMemtables) {
 TEST_F(EarlyFlushTest, SeveralFamiliesFillMemtables) {
   const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
   ASSERT_OK(db()->Put(*other, "key", "value"));
-  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.4));
   EXPECT_EQ(Flushes(), 0u);
 }
 

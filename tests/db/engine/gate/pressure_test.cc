@@ -106,7 +106,7 @@ TEST_F(PressureTest, WritersSlowDownBeforeTheyHaveToStop) {
 
 TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
   database.tuning.memtable_bytes = size_t{1} << 20;
-  database.tuning.memtable_limit_bytes = size_t{3} << 20;
+  database.tuning.memtable_limit_bytes = size_t{4} << 20;
   database.tuning.log_limit_bytes = uint64_t{8} << 20;
   ASSERT_OK(database.Reopen());
   ASSERT_OK(db()->PauseBackgroundWork());
