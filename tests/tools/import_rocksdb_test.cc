@@ -240,17 +240,84 @@ TEST_F(ImportRocksDbTest, AnotherOrderIsRefusedByName) {
   ExpectRefused(Import(), {"column family default", "rocksdb.ReverseBytewiseComparator"});
 }
 
-TEST_F(ImportRocksDbTest, ValuesOfDBWithTTLComeOverWithoutTheirTimes) {
+// A database of DBWithTTL with `ttl`, of two entries: one of now, and one that was written long ago.
+void MakeWithTtl(const std::string& directory, int32_t ttl) {
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DBWithTTL* opened = nullptr;
-  ASSERT_TRUE(rocksdb::DBWithTTL::Open(options, old_, &opened, 3600).ok());
-  EXPECT_TRUE(opened->Put({}, "key", "value").ok());
-  delete opened;
+  ASSERT_TRUE(rocksdb::DBWithTTL::Open(options, directory, &opened, ttl).ok());
+  const std::unique_ptr<rocksdb::DBWithTTL> db(opened);
+  EXPECT_TRUE(db->Put({}, "key", "value").ok());
+  const uint32_t written = 1'500'000'000;  // in 2017
+  EXPECT_TRUE(db->GetBaseDB()->Put({}, "old", "value" + std::string(reinterpret_cast<const char*>(&written), 4)).ok());
+}
+
+TEST_F(ImportRocksDbTest, ValuesOfDBWithTTLExpireAsTheyWouldHave) {
+  ASSERT_NO_FATAL_FAILURE(MakeWithTtl(old_, 3600));
   const Outcome imported = Import();
   ExpectImported(imported, 1);
-  EXPECT_TRUE(Has(imported.err, "DBWithTTL")) << imported.err;
+  EXPECT_TRUE(Has(imported.err, "expire 3600 s after") && Has(imported.err, "--ttl 0")) << imported.err;
+  EXPECT_EQ(LastJson(imported.out).at("column_families").at(0).at("expired"), 1);
   EXPECT_EQ(RunSepal({"db", "get", new_, "key"}).out, "value");
+  EXPECT_EQ(RunSepal({"db", "get", new_, "old"}).exit, kExitError);
+  EXPECT_TRUE(Has(RunSepal({"manifest", "dump", new_}).out, "expir"));
+}
+
+TEST_F(ImportRocksDbTest, ATimeThatIsGivenTakesThePlaceOfTheOneThatIsRecorded) {
+  ASSERT_NO_FATAL_FAILURE(MakeWithTtl(old_, 3600));
+  const Outcome kept = Import({"--ttl", "0"});
+  ExpectImported(kept, 2);
+  EXPECT_TRUE(Has(kept.err, "do not expire")) << kept.err;
+  EXPECT_EQ(RunSepal({"db", "get", new_, "old"}).out, "value");
+}
+
+TEST_F(ImportRocksDbTest, WhereDBWithTTLHadNoTimeValuesStay) {
+  ASSERT_NO_FATAL_FAILURE(MakeWithTtl(old_, 0));
+  ExpectImported(Import(), 2);
+}
+
+TEST_F(ImportRocksDbTest, WhatARangeDeleteCoversDoesNotComeOver) {
+  const std::unique_ptr<rocksdb::DB> db = Open({}, 30);
+  EXPECT_TRUE(db->Flush({}).ok());
+  EXPECT_TRUE(db->DeleteRange({}, db->DefaultColumnFamily(), Key(5), Key(15)).ok());
+  EXPECT_TRUE(db->Put({}, Key(7), "again").ok());
+  ExpectImported(Import(), 21);
+  EXPECT_EQ(RunSepal({"db", "get", new_, Key(7)}).out, "again");
+  EXPECT_EQ(RunSepal({"db", "get", new_, Key(8)}).exit, kExitError);
+}
+
+// Of the database's own program: puts a comma between what it merges.
+class OwnOperator final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "OwnOperator"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* base, const rocksdb::Slice& operand, std::string* value,
+             rocksdb::Logger*) const override {
+    *value = base == nullptr ? operand.ToString() : base->ToString() + "," + operand.ToString();
+    return true;
+  }
+};
+
+TEST_F(ImportRocksDbTest, AnOperatorThatIsGivenReadsWhatOneOfTheProgramHasWritten) {
+  rocksdb::Options options;
+  options.merge_operator = std::make_shared<OwnOperator>();
+  const std::unique_ptr<rocksdb::DB> db = Open(options, 3);
+  for (const bool flushed : {true, false}) {
+    for (const char* operand : {"a", "b"}) EXPECT_TRUE(db->Merge({}, "merged", operand).ok());
+    if (flushed) {
+      EXPECT_TRUE(db->Flush({}).ok());
+    }
+  }
+  ExpectRefused(Import(), {"OwnOperator", "--merge-operator"});
+  ExpectRefused(Import({"--merge-operator", "sepal.Add64"}), {"sepal.Add64 cannot make its value", "has 3 bytes"});
+  ExpectRefused(Import({"--merge-operator", "nofamily=sepal.Max"}), {"no column family nofamily"});
+  ExpectRefused(Import({"--merge-operator", "uint64add"}), {"none of Sepal's operators", "sepal.Add64"}, kExitUsage);
+  ExpectImported(Import({"--merge-operator", "sepal.Append:,"}), 4);
+  EXPECT_EQ(RunSepal({"db", "get", new_, "merged"}).out, "a,b,a,b");
+  Options with_default;
+  const auto opened = DB::Open(with_default, new_);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE((*opened)->Merge("merged", "c").ok());
+  EXPECT_EQ((*opened)->Get("merged").value(), "a,b,a,b,c");
 }
 
 TEST_F(ImportRocksDbTest, FamiliesWithAnyNameComeOver) {

@@ -8,13 +8,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/merge_operator.h"
 
 namespace sepal::tools {
 
@@ -26,6 +29,8 @@ class ForeignCursor {
   virtual void Next() = 0;
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
+  // When the entry is to be gone, in milliseconds since 1970; none: never.
+  virtual std::optional<int64_t> ExpiresAtMillis() const { return std::nullopt; }
   // Once the cursor is not valid: ok at the end of the family, else why it stopped before.
   virtual absl::Status status() const = 0;
 };
@@ -53,6 +58,10 @@ struct ForeignPlace {
   std::string wal_directory = {};
   // RocksDB only. More directories of tables, which it calls db_paths and cf_paths and does not record.
   std::vector<std::string> table_directories = {};
+  // RocksDB only, by column family: operators that do what the family's own does, whose code is not at hand.
+  std::map<std::string, std::shared_ptr<const MergeOperator>> merge_operators = {};
+  // RocksDB only. For how long the values of DBWithTTL are there, 0: for ever; none: as its OPTIONS file says.
+  std::optional<uint64_t> ttl_seconds = {};
   // A directory, to be made at opening and removed by the caller, for what LevelDB would write at opening: tables out
   // of its log, a manifest.
   std::string scratch = {};

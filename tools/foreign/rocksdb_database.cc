@@ -3,20 +3,25 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/merge_operator.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
 #include <rocksdb/utilities/transaction_db.h>
 #include <rocksdb/version.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "tools/foreign/foreign_database.h"
 #include "tools/foreign/rocksdb_options.h"
 #include "tools/terminal/utf8.h"
+#include "util/base/coding.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -114,14 +119,46 @@ absl::StatusOr<std::string> WalDirectory(const ForeignPlace& place, const std::s
                              recorded, place.directory));
 }
 
+// Does with RocksDB's operands what an operator of Sepal's does. Why a merge failed is kept for whoever reads.
+class SepalOperator final : public rocksdb::MergeOperator {
+ public:
+  explicit SepalOperator(std::shared_ptr<const sepal::MergeOperator> does) : does_(std::move(does)) {}
+
+  const char* Name() const override { return "SepalOperator"; }
+  bool FullMergeV2(const MergeOperationInput& in, MergeOperationOutput* out) const override {
+    std::optional<std::string_view> base;
+    if (in.existing_value != nullptr) base = View(*in.existing_value);
+    std::vector<std::string_view> operands;
+    for (const rocksdb::Slice& operand : in.operand_list) operands.push_back(View(operand));
+    const absl::Status merged = does_->Merge(View(in.key), base, operands, &out->new_value);
+    if (merged.ok()) return true;
+    const std::lock_guard lock(mutex_);
+    KeepFirst(&failure_, merged);
+    return false;
+  }
+  absl::Status failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+  std::string_view operator_name() const { return does_->Name(); }
+
+ private:
+  const std::shared_ptr<const sepal::MergeOperator> does_;
+  mutable std::mutex mutex_;
+  mutable absl::Status failure_;
+};
+
 // How one column family is read.
 struct FamilyReading {
   std::string name;
   rocksdb::ColumnFamilyOptions options;
-  std::string merge_operator;  // its name, if only a program of the database's has it
-  bool with_ttl = false;       // DBWithTTL puts the time of writing behind each value
+  std::string merge_operator;                    // its name, if only a program of the database's has it
+  std::shared_ptr<const SepalOperator> instead;  // null: none was given
+  bool with_ttl = false;                         // DBWithTTL puts the time of writing behind each value
+  int64_t ttl_seconds = 0;                       // then; 0: for ever
 };
 
+// The time of writing: seconds since 1970.
 constexpr size_t kTtlBytes = 4;
 
 class RocksDbCursor final : public ForeignCursor {
@@ -141,13 +178,25 @@ class RocksDbCursor final : public ForeignCursor {
     const std::string_view value = View(iterator_->value());
     return family_.with_ttl ? value.substr(0, value.size() - kTtlBytes) : value;
   }
+  std::optional<int64_t> ExpiresAtMillis() const override {
+    if (!family_.with_ttl || family_.ttl_seconds == 0) return std::nullopt;
+    const std::string_view value = View(iterator_->value());
+    const auto written = static_cast<int32_t>(DecodeFixed32(value.data() + value.size() - kTtlBytes));
+    return (written + family_.ttl_seconds) * 1000;
+  }
   absl::Status status() const override {
     RETURN_IF_ERROR(refused_);
     const absl::Status status = FromRocksDb(iterator_->status());
+    if (!status.ok() && family_.instead != nullptr && !family_.instead->failure().ok()) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "column family %s, the first key after '%s': %s cannot make its value: %s", family_.name,
+          Escaped(last_key_, 40), family_.instead->operator_name(), family_.instead->failure().message()));
+    }
     if (status.ok() || ToStd(status.message()).find("merge_operator") == std::string_view::npos) return status;
     return absl::FailedPreconditionError(absl::StrFormat(
         "column family %s, the first key after '%s': its value is made of merge operands, which only a program with "
-        "the merge operator %s can read; compact or rewrite such keys there first",
+        "the merge operator %s can read; if one of Sepal's does the same, name it with --merge-operator; else compact "
+        "or rewrite such keys there first",
         family_.name, Escaped(last_key_, 40), family_.merge_operator));
   }
 
@@ -257,17 +306,23 @@ class RocksDb final : public ForeignDatabase {
       for (const rocksdb::ColumnFamilyDescriptor& one : known) {
         if (one.name == name) options = one.options;
       }
-      ASSIGN_OR_RETURN(FamilyReading family, HowToRead(name, options, settings[name]));
+      ASSIGN_OR_RETURN(FamilyReading family, HowToRead(place, name, options, settings[name]));
       descriptors->emplace_back(name, family.options);
       families_.push_back(std::move(family));
+    }
+    for (const auto& [name, given] : place.merge_operators) {
+      if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
+      return absl::NotFoundError(absl::StrFormat("--merge-operator: there is no column family %s", name));
     }
     return absl::OkStatus();
   }
 
   // Takes from the recorded options only what reading needs: one for writing may name code that is not there.
-  absl::StatusOr<FamilyReading> HowToRead(const std::string& name, const rocksdb::ColumnFamilyOptions& recorded,
+  absl::StatusOr<FamilyReading> HowToRead(const ForeignPlace& place, const std::string& name,
+                                          const rocksdb::ColumnFamilyOptions& recorded,
                                           const RocksDbSettings& settings) {
-    FamilyReading family{.name = name, .options = {}, .merge_operator = RocksDbName(settings, "merge_operator")};
+    FamilyReading family{
+        .name = name, .options = {}, .merge_operator = RocksDbName(settings, "merge_operator"), .instead = nullptr};
     if (const std::string comparator = RocksDbName(settings, "comparator");
         !comparator.empty() && comparator != rocksdb::BytewiseComparator()->Name()) {
       return absl::FailedPreconditionError(
@@ -286,14 +341,35 @@ class RocksDb final : public ForeignDatabase {
     }
     family.options.merge_operator = recorded.merge_operator;
     family.options.prefix_extractor = recorded.prefix_extractor;
-    family.with_ttl = RocksDbName(settings, "compaction_filter_factory") == "TtlCompactionFilterFactory" ||
-                      RocksDbName(settings, "compaction_filter") == "TtlCompactionFilter";
-    if (family.with_ttl) {
-      notes_.push_back(absl::StrFormat(
-          "column family %s was written by DBWithTTL: its values come over without their times, and do not expire",
-          name));
+    ReadTtl(place, settings, &family);
+    if (const auto given = place.merge_operators.find(name); given != place.merge_operators.end()) {
+      if (family.with_ttl) {
+        return absl::FailedPreconditionError(absl::StrFormat(
+            "--merge-operator: column family %s was written by DBWithTTL, whose operands carry times", name));
+      }
+      const auto instead = std::make_shared<SepalOperator>(given->second);
+      family.options.merge_operator = instead;
+      family.instead = instead;
     }
     return family;
+  }
+
+  void ReadTtl(const ForeignPlace& place, const RocksDbSettings& settings, FamilyReading* family) {
+    constexpr char kFactory[] = "compaction_filter_factory";
+    family->with_ttl = RocksDbName(settings, kFactory) == "TtlCompactionFilterFactory" ||
+                       RocksDbName(settings, "compaction_filter") == "TtlCompactionFilter";
+    if (!family->with_ttl) return;
+    int64_t recorded = 0;
+    if (!absl::SimpleAtoi(RocksDbSettingOf(settings, kFactory, "ttl"), &recorded)) recorded = 0;
+    family->ttl_seconds = static_cast<int64_t>(place.ttl_seconds.value_or(std::max<int64_t>(recorded, 0)));
+    notes_.push_back(
+        family->ttl_seconds == 0
+            ? absl::StrFormat("column family %s was written by DBWithTTL: its values come over without their times, "
+                              "and do not expire; --ttl gives a time",
+                              family->name)
+            : absl::StrFormat("column family %s was written by DBWithTTL: its values expire %d s after they were "
+                              "written, and those that have expired are left out; --ttl 0 keeps all for good",
+                              family->name, family->ttl_seconds));
   }
 
   absl::Status UnknownOperator() const {
@@ -302,8 +378,8 @@ class RocksDb final : public ForeignDatabase {
       if (!family.merge_operator.empty()) names += " " + family.merge_operator;
     }
     return absl::FailedPreconditionError(absl::StrFormat(
-        "its log holds merge operands, which only a program with the merge operator%s can read; flush and compact the "
-        "database there first",
+        "its log holds merge operands, which only a program with the merge operator%s can read; if one of Sepal's does "
+        "the same, name it with --merge-operator; else flush and compact the database there first",
         names));
   }
 

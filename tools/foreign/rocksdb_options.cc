@@ -42,4 +42,14 @@ std::string RocksDbName(const RocksDbSettings& settings, std::string_view key) {
   return value.substr(kId.size(), value.find_first_of(";}") - kId.size());
 }
 
+std::string RocksDbSettingOf(const RocksDbSettings& settings, std::string_view object, std::string_view name) {
+  const auto setting = settings.find(object);
+  if (setting == settings.end()) return "";
+  const std::string start = ";" + std::string(name) + "=";
+  const size_t begin = setting->second.find(start);
+  if (begin == std::string::npos) return "";
+  const std::string value = setting->second.substr(begin + start.size());
+  return value.substr(0, value.find_first_of(";}"));
+}
+
 }  // namespace sepal::tools

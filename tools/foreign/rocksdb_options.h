@@ -16,5 +16,7 @@ std::map<std::string, RocksDbSettings> RocksDbFamilySettings(std::string_view op
 
 // The value of a setting, empty if it is not set. Of an object with settings of its own ("{id=X;...}") its id.
 std::string RocksDbName(const RocksDbSettings& settings, std::string_view key);
+// A setting of such an object, empty if it has none of that name.
+std::string RocksDbSettingOf(const RocksDbSettings& settings, std::string_view object, std::string_view name);
 
 }  // namespace sepal::tools

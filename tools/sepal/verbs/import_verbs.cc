@@ -2,9 +2,11 @@
 //
 // It is written in DIR.part (tools/sepal/new_part.h).
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "absl/strings/str_format.h"
@@ -98,6 +100,14 @@ class ImportVerb final : public Verb {
                     "RocksDB: the directory of its write-ahead logs (default: as its OPTIONS file says)");
     AddList(app, "--db-path", &source_.table_directories,
             "RocksDB: more directories that hold its tables (db_paths, cf_paths)");
+    app->add_option("--merge-operator", merge_operators_,
+                    "RocksDB: [FAMILY=]NAME, an operator of Sepal's that does what the family's own does, and that the "
+                    "new family gets (sepal.Add64, sepal.Append:SEPARATOR, sepal.Max, sepal.Min, "
+                    "sepal.JsonMergePatch); once for each family")
+        ->allow_extra_args(false);
+    ttl_flag_ = AddSeconds(app, "--ttl", &ttl_seconds_,
+                           "RocksDB: values of DBWithTTL expire so long after they were written, 0: never (default: as "
+                           "its OPTIONS file says)");
     app->add_flag("--compare", compare_, "Read both databases again at the end, and compare every entry");
     AddMemoryLimit(app, &memory_limit_);
   }
@@ -106,6 +116,8 @@ class ImportVerb final : public Verb {
     while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
     while (source_.directory.size() > 1 && source_.directory.back() == '/') source_.directory.pop_back();
     RETURN_IF_ERROR(CheckSource());
+    RETURN_IF_ERROR(FindMergeOperators());
+    if (ttl_flag_->count() > 0) source_.ttl_seconds = static_cast<uint64_t>(ttl_seconds_);
     const NewPart part(directory_, "import", RemoveImport);
     RETURN_IF_ERROR(part.CheckTarget(source_.directory));
     RETURN_IF_ERROR(part.Remove());
@@ -136,10 +148,37 @@ class ImportVerb final : public Verb {
       return absl::FailedPreconditionError(
           absl::StrFormat("%s is a database of %s, not %s: use --from %s", source_.directory, found, engine_, found));
     }
-    if (engine_ == "rocksdb" || (source_.wal_directory.empty() && source_.table_directories.empty())) {
-      return absl::OkStatus();
+    const bool any_for_rocksdb = !source_.wal_directory.empty() || !source_.table_directories.empty() ||
+                                 !merge_operators_.empty() || ttl_flag_->count() > 0;
+    if (engine_ == "rocksdb" || !any_for_rocksdb) return absl::OkStatus();
+    return absl::CancelledError(
+        "--wal-dir, --db-path, --merge-operator and --ttl are for RocksDB; LevelDB has all its files in one directory, "
+        "and neither merges nor DBWithTTL");
+  }
+
+  // What --merge-operator says. The names of Sepal's operators tell where that of a family ends.
+  absl::Status FindMergeOperators() {
+    for (const std::string& given : merge_operators_) {
+      const size_t family_end = given.find("=sepal.");
+      const bool of_default = family_end == std::string::npos;
+      const std::string wanted = of_default ? given : given.substr(family_end + 1);
+      std::shared_ptr<const MergeOperator> found = MergeOperators::ByName(wanted);
+      if (found == nullptr) {
+        return absl::CancelledError(
+            absl::StrFormat("--merge-operator: %s is none of Sepal's operators; these are sepal.Add64, "
+                            "sepal.Append:SEPARATOR, sepal.Max, sepal.Min and sepal.JsonMergePatch",
+                            wanted));
+      }
+      source_.merge_operators[of_default ? std::string(kDefaultColumnFamilyName) : given.substr(0, family_end)] =
+          std::move(found);
     }
-    return absl::CancelledError("--wal-dir and --db-path are for RocksDB; LevelDB has all its files in one directory");
+    return absl::OkStatus();
+  }
+  ColumnFamilyOptions OptionsOf(const std::string& family) const {
+    ColumnFamilyOptions options;
+    const auto given = source_.merge_operators.find(family);
+    if (given != source_.merge_operators.end()) options.merge_operator = given->second;
+    return options;
   }
 
   // Sepal repairs no other engine's database.
@@ -154,7 +193,8 @@ class ImportVerb final : public Verb {
   struct Family {
     std::string name;
     uint64_t entries = 0;
-    uint64_t bytes = 0;  // of keys and values
+    uint64_t bytes = 0;    // of keys and values
+    uint64_t expired = 0;  // left out
   };
 
   absl::Status ImportInto(const std::string& part, const Streams& io) {
@@ -162,6 +202,7 @@ class ImportVerb final : public Verb {
     options.create_if_missing = true;
     options.error_if_exists = true;
     options.memory_limit = memory_limit_;
+    options.family = OptionsOf(std::string(kDefaultColumnFamilyName));
     // Opened first: its lock keeps others from the directory.
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> target, DB::Open(options, part));
     source_.scratch = part + "/" + kScratch;
@@ -218,10 +259,20 @@ class ImportVerb final : public Verb {
     return bytes;
   }
 
-  static absl::StatusOr<std::shared_ptr<ColumnFamily>> FindOrMake(DB* target, const std::string& name) {
-    absl::StatusOr<std::shared_ptr<ColumnFamily>> family = target->FindColumnFamily(name);
-    return absl::IsNotFound(family.status()) ? target->CreateColumnFamily(name) : std::move(family);
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> FindOrMake(DB* target, const std::string& family_name) const {
+    absl::StatusOr<std::shared_ptr<ColumnFamily>> family = target->FindColumnFamily(family_name);
+    return absl::IsNotFound(family.status()) ? target->CreateColumnFamily(family_name, OptionsOf(family_name))
+                                             : std::move(family);
   }
+
+  using TimePoint = std::chrono::system_clock::time_point;
+  static std::optional<TimePoint> ExpiryOf(const ForeignCursor& cursor) {
+    const std::optional<int64_t> millis = cursor.ExpiresAtMillis();
+    if (!millis.has_value()) return std::nullopt;
+    return TimePoint(std::chrono::milliseconds(*millis));
+  }
+  // What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
+  static TimePoint Soon() { return std::chrono::system_clock::now() + std::chrono::seconds(10); }
 
   absl::Status Copy(const Reading& reading, Family* counts) {
     ForeignCursor* const cursor = reading.cursor;
@@ -230,6 +281,11 @@ class ImportVerb final : public Verb {
     for (; cursor->Valid(); cursor->Next()) {
       const std::string_view key = cursor->key(), value = cursor->value();
       const size_t bytes = key.size() + value.size();
+      const std::optional<TimePoint> expires_at = ExpiryOf(*cursor);
+      if (expires_at.has_value() && *expires_at <= Soon()) {
+        ++counts->expired;
+        continue;
+      }
       if (key.size() > kMaxKeyBytes || value.size() > kMaxValueBytes) {
         return OfKey(*counts, key,
                      absl::StrFormat("a key of %d and a value of %d bytes; Sepal takes %d and %d", key.size(),
@@ -241,7 +297,9 @@ class ImportVerb final : public Verb {
         reading.at(key);
       }
       if (bytes > most_bytes) {
-        RETURN_IF_ERROR(PutLarge(reading, *counts, key, value));
+        RETURN_IF_ERROR(PutLarge(reading, *counts, key, value, expires_at));
+      } else if (expires_at.has_value()) {
+        batch.Put(*reading.family, key, value, *expires_at);
       } else {
         batch.Put(*reading.family, key, value);
       }
@@ -253,8 +311,9 @@ class ImportVerb final : public Verb {
 
   // By itself, so that it is known whose fault it is.
   static absl::Status PutLarge(const Reading& reading, const Family& counts, std::string_view key,
-                               std::string_view value) {
-    const absl::Status put = WithMemoryRemedy(reading.target->Put(*reading.family, key, value));
+                               std::string_view value, std::optional<TimePoint> expires_at) {
+    const absl::Status put =
+        WithMemoryRemedy(reading.target->Put(*reading.family, key, value, {.expires_at = expires_at}));
     return absl::IsInvalidArgument(put) ? OfKey(counts, key, ToStd(put.message())) : put;
   }
 
@@ -272,11 +331,18 @@ class ImportVerb final : public Verb {
           absl::StrFormat("family %s, key %s is not what was imported", counts->name, ShownKey(key)));
     };
     uint64_t next_look = kBatchBytes;
-    for (it->SeekToFirst(); cursor->Valid(); cursor->Next(), it->Next()) {
+    for (it->SeekToFirst(); cursor->Valid(); cursor->Next()) {
+      // It may have expired since, or have been left out.
+      const std::optional<TimePoint> expires_at = ExpiryOf(*cursor);
+      if (expires_at.has_value() && *expires_at <= Soon() && !(it->Valid() && it->key() == cursor->key())) {
+        ++counts->expired;
+        continue;
+      }
       if (!it->Valid()) return it->status().ok() ? differs(cursor->key()) : it->status();
       if (cursor->key() != it->key() || cursor->value() != it->value()) return differs(cursor->key());
       ++counts->entries;
       counts->bytes += it->key().size() + it->value().size();
+      it->Next();
       if (counts->bytes < next_look) continue;
       next_look = counts->bytes + kBatchBytes;
       reading.at(cursor->key());
@@ -287,13 +353,16 @@ class ImportVerb final : public Verb {
 
   void Tell(std::ostream& out, double seconds) const {
     const uint64_t bytes = BytesSoFar();
-    uint64_t entries = 0;
+    uint64_t entries = 0, expired = 0;
     nlohmann::json line = JsonHead();
     line["column_families"] = nlohmann::json::array();
     for (const Family& family : families_) {
       entries += family.entries;
-      line["column_families"].push_back(
-          {{"name", BytesJson(family.name)}, {"entries", family.entries}, {"bytes", family.bytes}});
+      expired += family.expired;
+      line["column_families"].push_back({{"name", BytesJson(family.name)},
+                                         {"entries", family.entries},
+                                         {"bytes", family.bytes},
+                                         {"expired", family.expired}});
     }
     line["directory"] = directory_;
     line["entries"] = entries;
@@ -308,12 +377,16 @@ class ImportVerb final : public Verb {
       out << ToLine(line) << "\n";
       return;
     }
-    out << absl::StrFormat("%s: %d entries, %s, in %d column %s, in %.1f s%s\n", directory_, entries, HumanBytes(bytes),
-                           families_.size(), families_.size() == 1 ? "family" : "families", seconds,
+    out << absl::StrFormat("%s: %d entries, %s, in %d column %s, in %.1f s%s%s\n", directory_, entries,
+                           HumanBytes(bytes), families_.size(), families_.size() == 1 ? "family" : "families", seconds,
+                           expired > 0 ? absl::StrFormat("; %d had expired", expired) : "",
                            compare_ ? "; every entry compared" : "");
   }
 
   std::string directory_, engine_;
+  std::vector<std::string> merge_operators_;
+  CLI::Option* ttl_flag_ = nullptr;
+  double ttl_seconds_ = 0;
   ForeignPlace source_;
   std::vector<std::string> notes_, prepared_;
   bool compare_ = false;
