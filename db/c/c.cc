@@ -32,9 +32,9 @@ bool SaveError(char** errptr, const absl::Status& status) {
 namespace {
 
 using sepal::BytesOf;
-using sepal::OptionalBytes;
 using sepal::FamilyOf;
 using sepal::NewCopy;
+using sepal::OptionalBytes;
 using sepal::SaveError;
 
 static_assert(sepal::kMaxKeyBytes == SEPAL_MAX_KEY_BYTES && sepal::kMaxValueBytes == SEPAL_MAX_VALUE_BYTES);
@@ -61,6 +61,15 @@ char** NewList(const std::vector<std::string>& names, size_t* length) {
 }
 
 char* CopyOrNull(const std::optional<std::string>& text) { return text.has_value() ? NewCopy(*text) : nullptr; }
+
+// A null key: from the first, or to the last.
+sepal::CompactRangeOptions RangeOf(const char* start_key, size_t start_key_len, const char* limit_key,
+                                   size_t limit_key_len) {
+  sepal::CompactRangeOptions options;
+  if (start_key != nullptr) options.begin = BytesOf(start_key, start_key_len);
+  if (limit_key != nullptr) options.end = BytesOf(limit_key, limit_key_len);
+  return options;
+}
 
 }  // namespace
 
@@ -231,14 +240,19 @@ void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const ch
 void sepal_compact_range_with_progress(sepal_t* db, sepal_column_family_t* family, const char* start_key,
                                        size_t start_key_len, const char* limit_key, size_t limit_key_len, void* state,
                                        unsigned char (*progress)(void*, uint64_t, uint64_t, double), char** errptr) {
-  sepal::CompactRangeOptions options;
-  if (start_key != nullptr) options.begin = BytesOf(start_key, start_key_len);
-  if (limit_key != nullptr) options.end = BytesOf(limit_key, limit_key_len);
+  sepal::CompactRangeOptions options = RangeOf(start_key, start_key_len, limit_key, limit_key_len);
   if (progress != nullptr) {
     options.progress = [state, progress](const sepal::CompactionProgress& p) {
       return progress(state, p.bytes_done, p.bytes_total, p.seconds_left) != 0;
     };
   }
+  SaveError(errptr, db->rep->CompactRange(FamilyOf(db, family), options));
+}
+
+void sepal_compact_range_covered(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                 size_t start_key_len, const char* limit_key, size_t limit_key_len, char** errptr) {
+  sepal::CompactRangeOptions options = RangeOf(start_key, start_key_len, limit_key, limit_key_len);
+  options.covered_only = true;
   SaveError(errptr, db->rep->CompactRange(FamilyOf(db, family), options));
 }
 

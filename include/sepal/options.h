@@ -248,6 +248,10 @@ struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first key, or to the last.
   std::optional<std::string> begin = {};
   std::optional<std::string> end = {};
+  // Only what deleted ranges cover: tables that they cover whole go without being read, those that they may cover in
+  // part are rewritten where they are, all others stay. The call returns when the space is back, but for what snapshots
+  // and open iterators still see.
+  bool covered_only = false;
   // Called at the beginning, after each thousandth of the work or 16 MiB, now and then while the call waits for space,
   // for another compaction or for the end of a pause (but not during the initial flush), and at the end. It is called
   // by the threads that do the work, one at a time, without locks held; that thread's work waits until it returns. It

@@ -283,6 +283,7 @@ void History::Compact() {
   CompactRangeOptions range;
   if (random_.OneIn(2)) range.begin = ordered ? a : b;
   if (random_.OneIn(2)) range.end = ordered ? b : a;
+  range.covered_only = range.begin.has_value() && range.begin->size() % 2 == 1;
   if (Succeeded(database_.db->CompactRange(Handle(family), range), "compact")) Maintain();
 }
 

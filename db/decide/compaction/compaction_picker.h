@@ -48,6 +48,9 @@ struct RangeCall {
   // A step was carried out: nothing of before is above the last level any more. What
   // compactions beside the call bring to the upper levels later may look as old, and is left to the picker.
   bool brought_down = false;
+  // Nothing is brought down: of what was there as the call began, tables in which deleted ranges may cover something
+  // are rewritten, each in its place.
+  bool covered_only = false;
 };
 
 // The next step. Carried out until kNothing, it ends, also while new data arrives and is compacted: one step brings

@@ -77,10 +77,38 @@ RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeC
   return {};
 }
 
+// Neighbours in a run that were there as the call began, and in which no reader needs all of what is covered.
+std::vector<TableRef> FirstCovered(const PickerInput& input, const RangeCall& call, const Run& run) {
+  const auto covered = [&](const TableRef& table) {
+    const TableMetadata& m = table->metadata();
+    return m.number < call.first_new_file && m.lowest_sequence <= std::min(input.oldest_snapshot, call.last_sequence) &&
+           MayHoldCovered(*input.version, m);
+  };
+  const TableRange tables = run.Overlapping(call.keys);
+  const auto begin = std::find_if(tables.begin(), tables.end(), covered);
+  return {begin, std::find_if_not(begin, tables.end(), covered)};
+}
+
+RangeStep RewriteCovered(const PickerInput& input, const BusyTables& busy, const RangeCall& call) {
+  bool blocked = false;
+  for (const LevelRun& r : input.version->runs()) {
+    std::vector<TableRef> tables = FirstCovered(input, call, *r.run);
+    if (tables.empty()) continue;
+    PlanDraft draft(input, r.level);
+    draft.Add(r.level, *r.run, std::move(tables));
+    draft.StayInRun(r.run->number());
+    if (!draft.Blocked(busy))
+      return {.plan = std::move(draft).Finish("manual: rewrites what deleted ranges cover", false)};
+    blocked = true;
+  }
+  return {.plan = {}, .blocked = blocked};
+}
+
 }  // namespace
 
 RangeStep PlanRange(const PickerInput& input, const RangeCall& call) {
   const BusyTables busy(input);
+  if (call.covered_only) return RewriteCovered(input, busy, call);
   if (call.brought_down) return Rewrite(input, busy, call);
   PlanDraft draft = BringDown(input, UpperRuns(*input.version, call), call.keys, LastLevel(*input.version));
   if (draft.empty()) return Rewrite(input, busy, call);

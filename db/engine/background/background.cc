@@ -18,7 +18,12 @@ Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, Wr
       scrubber_(MakeScrubber(state, &pause_, executor)) {}
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
-  return sepal::CompactRange(state_, &slots_, &compactions_, family, options, catalog_->NewFileNumber());
+  // First what goes without being read, and at last the range tombstones that cover nothing any more.
+  if (options.covered_only) table_dropper_.Drop(family);
+  const absl::Status status =
+      sepal::CompactRange(state_, &slots_, &compactions_, family, options, catalog_->NewFileNumber());
+  if (options.covered_only) table_dropper_.Drop(family);
+  return status;
 }
 
 absl::Status Background::Continue() {

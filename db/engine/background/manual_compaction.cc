@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/decide/compaction/compaction_picker.h"
+#include "db/decide/compaction/droppable_tables.h"
 #include "db/decide/pacing/schedule.h"
 #include "db/engine/background/range_progress.h"
 #include "util/base/status.h"
@@ -15,11 +16,13 @@
 namespace sepal {
 namespace {
 
-// Of the tables that may hold keys of the range.
-uint64_t BytesIn(const Version& version, const KeyRange& range) {
+// Of the tables that the call may rewrite.
+uint64_t BytesOf(const Version& version, const CompactRangeOptions& options) {
   uint64_t bytes = 0;
   for (const LevelRun& r : version.runs()) {
-    for (const TableRef& table : r.run->Overlapping(range)) bytes += table->metadata().size_bytes;
+    for (const TableRef& table : r.run->Overlapping({options.begin, options.end})) {
+      if (!options.covered_only || MayHoldCovered(version, table->metadata())) bytes += table->metadata().size_bytes;
+    }
   }
   return bytes;
 }
@@ -42,8 +45,9 @@ class ManualCompaction {
         call_{.keys = {options.begin, options.end},
               .first_new_file = first_new_file,
               .last_sequence = state->VisibleSequence(),
-              .filter_epoch = FilterEpochOf(state, *family_)},
-        progress_(options.progress, BytesIn(*state->VersionOf(*family_), call_.keys), state->core->world.clock) {}
+              .filter_epoch = FilterEpochOf(state, *family_),
+              .covered_only = options.covered_only},
+        progress_(options.progress, BytesOf(*state->VersionOf(*family_), options), state->core->world.clock) {}
   ManualCompaction(const ManualCompaction&) = delete;
   ManualCompaction& operator=(const ManualCompaction&) = delete;
   ~ManualCompaction() {

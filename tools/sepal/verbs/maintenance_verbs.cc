@@ -270,6 +270,7 @@ class CompactVerb final : public Verb {
     app->add_option("--from", from_, "First key of the range");
     app->add_option("--to", to_, "Last key of the range");
     app->add_flag("--hex", hex_, "The keys are given in hexadecimal");
+    app->add_flag("--covered-only", covered_only_, "Only tables in which deleted ranges cover something");
     app->add_flag("--yes", yes_, "Do not ask for confirmation");
   }
 
@@ -278,10 +279,12 @@ class CompactVerb final : public Verb {
     ASSIGN_OR_RETURN(const std::string end, BytesFrom(to_, hex_));
     // What is no database is told before anything is asked.
     RETURN_IF_ERROR(ReadTree(place_).status());
-    RETURN_IF_ERROR(Confirm(io, yes_,
-                            absl::StrFormat("this rewrites all tables of %s into the last level, which takes time and "
-                                            "up to as much free space as they use now",
-                                            place_.directory)));
+    RETURN_IF_ERROR(
+        Confirm(io, yes_,
+                absl::StrFormat("this rewrites %s of %s%s, which takes time and up to as much free space "
+                                "as they use now",
+                                covered_only_ ? "the tables in which deleted ranges cover something" : "all tables",
+                                place_.directory, covered_only_ ? "" : " into the last level")));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     std::vector<std::string> names = db->ColumnFamilyNames();
     if (!family_.empty()) names = {family_};
@@ -293,6 +296,7 @@ class CompactVerb final : public Verb {
       CompactRangeOptions options;
       if (!from_.empty()) options.begin = begin;
       if (!to_.empty()) options.end = end;
+      options.covered_only = covered_only_;
       std::optional<Progress> shown;
       options.progress = [&](const CompactionProgress& progress) {
         if (!shown.has_value()) {
@@ -322,7 +326,7 @@ class CompactVerb final : public Verb {
  private:
   Place place_;
   std::string family_, from_, to_;
-  bool hex_ = false;
+  bool hex_ = false, covered_only_ = false;
   bool yes_ = false;
 };
 

@@ -118,6 +118,63 @@ TEST_F(DeleteRangeTest, ASnapshotKeepsWhatItSeesUntilItIsReleased) {
   EXPECT_EQ(entries, 200u);
 }
 
+TEST_F(DeleteRangeTest, ACompactionOfWhatIsCoveredAloneTouchesNothingElse) {
+  FillAndCompact(2000);
+  const uint64_t tables = Tables();
+  ASSERT_OK(db()->DeleteRange(NumberedKey(505), NumberedKey(900)));
+  const TestMetrics before = database.Metrics();
+  uint64_t told = 0;
+  CompactRangeOptions options{.covered_only = true};
+  options.progress = [&](const CompactionProgress& progress) {
+    told = std::max(told, progress.bytes_total);
+    return true;
+  };
+  ASSERT_OK(db()->CompactRange(options));
+  const TestMetrics after = database.Metrics();
+  const auto added = [&](const char* name) { return after.Sample(name) - before.Sample(name); };
+  EXPECT_LT(added("sepal_compaction_read_bytes_total"), db()->GetProperties()->table_bytes / 2);
+  EXPECT_LE(told, db()->GetProperties()->table_bytes / 2);
+  EXPECT_LT(Tables(), tables);
+  EXPECT_EQ(Visible(), 2000u - 395u);
+  uint64_t entries = 0;
+  const Properties properties = db()->GetProperties().value();
+  for (const LevelProperties& level : properties.levels) entries += level.entries;
+  EXPECT_EQ(entries, 2000u - 395u);
+  ASSERT_OK(db()->CheckConsistency());
+  // Nothing is left to be done.
+  const double read = after.Sample("sepal_compaction_read_bytes_total");
+  ASSERT_OK(db()->CompactRange({.covered_only = true}));
+  EXPECT_EQ(database.Metrics().Sample("sepal_compaction_read_bytes_total"), read);
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(TableFiles(), Tables()) << "no range tombstones are left";
+  EXPECT_EQ(Visible(), 2000u - 395u);
+}
+
+TEST_F(DeleteRangeTest, ACompactionOfWhatIsCoveredKeepsToItsRangeAndToSnapshots) {
+  FillAndCompact(1000);
+  ASSERT_OK(db()->DeleteRange(NumberedKey(100), NumberedKey(200)));
+  ASSERT_OK(db()->DeleteRange(NumberedKey(700), NumberedKey(800)));
+  const auto entries = [&] {
+    uint64_t sum = 0;
+    const Properties properties = db()->GetProperties().value();
+    for (const LevelProperties& level : properties.levels) sum += level.entries;
+    return sum;
+  };
+  ASSERT_OK(db()->CompactRange({.begin = NumberedKey(0), .end = NumberedKey(300), .covered_only = true}));
+  EXPECT_EQ(entries(), 900u);
+  std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  ASSERT_OK(db()->DeleteRange(NumberedKey(400), NumberedKey(500)));
+  ASSERT_OK(db()->CompactRange({.covered_only = true}));
+  EXPECT_EQ(entries(), 800u);
+  EXPECT_EQ(Visible({.snapshot = snapshot.get()}), 800u);
+  EXPECT_EQ(Visible(), 700u);
+  snapshot.reset();
+  ASSERT_OK(db()->CompactRange({.covered_only = true}));
+  EXPECT_EQ(entries(), 700u);
+  EXPECT_EQ(Visible(), 700u);
+  ASSERT_OK(db()->CheckConsistency());
+}
+
 TEST_F(DeleteRangeTest, KeysThatComeBackUnderARangeTombstoneStayThroughCompactionsAndOpenings) {
   FillAndCompact(300);
   ASSERT_OK(db()->DeleteRange(NumberedKey(50), NumberedKey(250)));
