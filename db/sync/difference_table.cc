@@ -71,10 +71,11 @@ bool DifferenceTable::IsLone(uint64_t place) const {
 DifferenceTable::Difference DifferenceTable::Find() {
   Difference found;
   std::vector<uint64_t> open;
-  for (uint64_t place = 0; place < cells_.size(); ++place) open.push_back(place);
+  uint64_t next = 0;  // of the places that have not been looked at
   // Bytes that no side has made could go round in circles.
   const size_t most = cells_.size();
-  while (!open.empty() && found.put.size() + found.taken.size() < most) {
+  while ((!open.empty() || next < most) && found.put.size() + found.taken.size() < most) {
+    if (open.empty()) open.push_back(next++);
     const uint64_t place = open.back();
     open.pop_back();
     if (!IsLone(place)) continue;
