@@ -61,6 +61,20 @@ absl::Status CheckNothingExpires(const DB& db) {
                       core.path));
 }
 
+absl::Status CheckNamesFit(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there) {
+  SyncHello hello{.families = here};
+  const ComparatorsOfFamilies ours = ByName(here);
+  for (const SyncFamily& family : there) {
+    if (!ours.contains(family.name)) hello.families.push_back(family);
+  }
+  const size_t bytes = Encode(hello).size();
+  if (bytes <= kMostHelloBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("the names of the %u column families of both sides and of their comparators take %u bytes, and a "
+                      "sync allows %u: drop families, or copy the database with sepal db checkpoint or sepal db backup",
+                      hello.families.size(), bytes, kMostHelloBytes));
+}
+
 absl::Status CheckComparators(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there) {
   const ComparatorsOfFamilies ours = ByName(here), theirs = ByName(there);
   for (const auto& [name, comparator] : ours) {

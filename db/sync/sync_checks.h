@@ -18,4 +18,8 @@ absl::Status CheckNothingExpires(const DB& db);
 // it is missing and will be made with default options.
 absl::Status CheckComparators(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there);
 
+// ResourceExhausted if the names of the families of both sides, which each side has after the sync, are more than a
+// greeting holds: the next sync could not begin.
+absl::Status CheckNamesFit(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there);
+
 }  // namespace sepal

@@ -19,6 +19,7 @@ absl::Status StreamDamage(std::string_view message);
 inline constexpr uint64_t kSyncVersion = 3;
 // Of a message with more than one entry, and of one with keys: once they are read, they take more memory.
 inline constexpr size_t kMostListBytes = size_t{1} << 20;
+inline constexpr size_t kMostHelloBytes = size_t{1} << 20;
 
 struct SyncFamily {
   std::string name = {};

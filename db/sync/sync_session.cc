@@ -92,10 +92,12 @@ class Beginner {
     std::string payload;
     RETURN_IF_ERROR(CheckNothingExpires(*db_));
     ASSIGN_OR_RETURN(const std::vector<SyncFamily> ours, FamiliesToSync(db_));
+    RETURN_IF_ERROR(CheckNamesFit(ours, {}));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kHello, Encode({.policy = policy_, .families = ours})));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
     ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
     RETURN_IF_ERROR(CheckComparators(ours, theirs.families));
+    RETURN_IF_ERROR(CheckNamesFit(ours, theirs.families));
     std::set<std::string> families;
     for (const SyncFamily& family : ours) families.insert(family.name);
     for (const SyncFamily& family : theirs.families) families.insert(family.name);
@@ -190,9 +192,13 @@ class Answerer {
     ASSIGN_OR_RETURN(const std::vector<SyncFamily> ours, FamiliesToSync(db_));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
     ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
+    RETURN_IF_ERROR(CheckNamesFit(ours, {}));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kHello, Encode({.policy = theirs.policy, .families = ours})));
     // After the greeting, so that the other side finds it too, and tells it from where it stands.
     RETURN_IF_ERROR(CheckComparators(ours, theirs.families));
+    RETURN_IF_ERROR(CheckNamesFit(ours, theirs.families));
+    for (const SyncFamily& family : ours) families_.insert(family.name);
+    for (const SyncFamily& family : theirs.families) families_.insert(family.name);
     side_.emplace(db_, theirs.policy, /*begins=*/false, tuning_);
     for (;;) {
       ASSIGN_OR_RETURN(const SyncMessage type, stream_->Receive(&payload));
@@ -207,6 +213,8 @@ class Answerer {
  private:
   absl::Status Answer(SyncMessage type, const std::string& payload) {
     if (type == SyncMessage::kFamily) {
+      // Its comparator has not been checked.
+      if (!families_.contains(payload)) return StreamDamage("a column family that no greeting has named");
       begun_ = true;
       differing_.reset();
       return side_->Begin(payload);
@@ -245,6 +253,7 @@ class Answerer {
   SyncStream* const stream_;
   const SyncTuning tuning_;
   std::optional<SyncSide> side_;
+  std::set<std::string, std::less<>> families_;  // of both sides
   bool begun_ = false;
   std::optional<SyncDiffering> differing_;
 };

@@ -49,7 +49,7 @@ absl::StatusOr<SyncFilter> SyncFilter::Parse(std::string_view payload) {
     ASSIGN_OR_RETURN(filter.table_, DifferenceTable::Parse(bytes));
     return filter;
   }
-  if (filter.form_ > SyncForm::kWanted || bytes.size() % sizeof(uint64_t) != 0) {
+  if (!decoder.ok() || filter.form_ > SyncForm::kWanted || bytes.size() % sizeof(uint64_t) != 0) {
     return StreamDamage("a message with a filter that cannot be read");
   }
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {

@@ -23,6 +23,7 @@ constexpr size_t kStepBytes = size_t{1} << 20;
 constexpr uint32_t MostPayloadBytes(SyncMessage type) {
   switch (type) {
     case SyncMessage::kHello:
+      return uint32_t{kMostHelloBytes};
     case SyncMessage::kError:
     case SyncMessage::kFamily:
       return uint32_t{1} << 20;

@@ -109,6 +109,35 @@ TEST(SyncRefusalTest, ADatabaseWithKeysThatExpireIsRefusedOnEitherSide) {
   }
 }
 
+TEST(SyncRefusalTest, NamesOfFamiliesThatNoGreetingHoldsAreRefusedBeforeAnythingIsWritten) {
+  for (const bool together : {false, true}) {
+    SyncDatabase a, b;
+    ASSERT_TRUE(a.db()->Put("k", "1").ok());
+    // Of one side they are too long for its greeting; of both together, for that of the next sync.
+    ASSERT_TRUE(a.db()->CreateColumnFamily(std::string(600'000, 'f'), {}).ok());
+    ASSERT_TRUE((together ? b : a).db()->CreateColumnFamily(std::string(600'000, 'g'), {}).ok());
+    const Synced synced = RunBoth(&a, &b);
+    EXPECT_TRUE(absl::IsResourceExhausted(synced.report.status())) << synced.report.status();
+    EXPECT_THAT(synced.report.status().ToString(), AllOf(HasSubstr("column families"), HasSubstr("drop families")));
+    EXPECT_EQ(b.db()->ColumnFamilyNames().size(), together ? 2 : 1);
+    EXPECT_TRUE(b.All().empty());
+  }
+}
+
+TEST(SyncRefusalTest, AFamilyThatNoGreetingHasNamedIsNotMade) {
+  SyncDatabase b;
+  TapeStream from_a;
+  SyncStream writer(&from_a);
+  const SyncHello hello{.families = {{.name = "default", .comparator = "sepal.BytewiseComparator"}}};
+  ASSERT_TRUE(writer.Send(SyncMessage::kHello, Encode(hello)).ok());
+  ASSERT_TRUE(writer.Send(SyncMessage::kFamily, "new").ok());
+  const absl::Status served = ServeSync(b.db(), &from_a, {});
+  EXPECT_THAT(served.ToString(), HasSubstr("a column family that no greeting has named"));
+  EXPECT_EQ(b.db()->ColumnFamilyNames(), (std::vector<std::string>{"default"}));
+}
+
+TEST(SyncRefusalTest, AFilterWithoutAFormIsDamage) { EXPECT_TRUE(absl::IsDataLoss(SyncFilter::Parse("").status())); }
+
 // A stream with the begin of a message that says it is that long.
 absl::Status ReceiveOfLength(SyncMessage type, uint32_t length) {
   TapeStream tape;
