@@ -29,6 +29,18 @@ function checkDamage(bytes, name) {
   for (const size of [0, 7, 63, 64, bytes.length - 1]) checkRefused(bytes.subarray(0, size), name, `cut to ${size}`);
 }
 
+// A file whose checksum is right and whose fields contradict each other.
+function checkContradiction(filter, bytes, name) {
+  const changed = { generations: bytes.slice(0, 64), scalable: bytes.slice(0, 64) }[filter.kind] ?? bytes.slice();
+  if (changed.length === 64) changed.fill(0, 48, 56);
+  else if (filter.kind === "blocked") changed[11] = 9;
+  else if (filter.kind !== "partitioned" && filter.kind !== "counting") return;
+  else do ++changed[11]; while (filter.size % changed[11] === 0);
+  const checksum = xxh3(changed.subarray(64), xxh3(changed.subarray(0, 56), 0n));
+  new DataView(changed.buffer).setBigUint64(56, checksum, true);
+  checkRefused(changed, name, "what contradicts itself");
+}
+
 /** `golden` is answers.json, and read(name) gives the bytes of a file. Returns what was checked. */
 export function checkAll(golden, read) {
   const keys = Array.from({ length: 320 }, (_, i) => goldenKey(i));
@@ -43,6 +55,7 @@ export function checkAll(golden, read) {
     const filter = new Filter(bytes, name);
     check(filter.kind === golden[name].kind, `${name}: ${filter.kind}`);
     checkDamage(bytes, name);
+    checkContradiction(filter, bytes, name);
     if (filter.kind === "hyperloglog") continue;
     const counts = filter.kind === "counting" || filter.kind === "count-min";
     const answers = asked.map((key) => (counts ? filter.estimateCount(key) : Number(filter.mayContain(key)))).join("");

@@ -331,11 +331,20 @@ export class Filter {
       "count-min": this.size * this.probes * 64,
       hyperloglog: this.size * 8,
     }[this.kind];
-    if (bits === undefined) return;
+    if (bits === undefined) {
+      const read = this.#parts.length > 0 && this.#parts.every((part) => part.kind === "bloom");
+      if (!read) throw new FilterError(`${name}: parts: expected filters of kind bloom`);
+      return;
+    }
     if (bits === 0 || Math.ceil(bits / 64) * 8 !== this.#body.length) {
       throw new FilterError(`${name}: size: expected ${this.#body.length} bytes, got ${bits} bits`);
     }
     const asked = !["fingerprints", "static", "hyperloglog"].includes(this.kind);
     if (asked && this.probes === 0) throw new FilterError(`${name}: probes: expected at least 1, got 0`);
+    const slices = ["partitioned", "counting"].includes(this.kind) ? this.probes : 1;
+    const lines = this.kind === "blocked" ? 512 : 1;
+    if (this.size % slices !== 0 || this.size % lines !== 0 || (lines > 1 && this.probes > LINE_MULTIPLIERS.length)) {
+      throw new FilterError(`${name}: ${this.size} bits and ${this.probes} probes contradict each other`);
+    }
   }
 }

@@ -285,6 +285,12 @@ class Filter:
             raise FilterError(f"{name}: size: expected {len(self._body)} bytes, got {words[self.kind]} bits")
         if self.kind in ("bloom", "partitioned", "blocked", "counting", "ageing", "count-min") and not self.probes:
             raise FilterError(f"{name}: probes: expected at least 1, got 0")
+        if self.kind not in words and not (self._parts and all(part.kind == "bloom" for part in self._parts)):
+            raise FilterError(f"{name}: parts: expected filters of kind bloom")
+        slices = self.probes if self.kind in ("partitioned", "counting") else 1
+        lines = 512 if self.kind == "blocked" else 1
+        if self.size % slices or self.size % lines or (lines > 1 and self.probes > len(_LINE_MULTIPLIERS)):
+            raise FilterError(f"{name}: {self.size} bits and {self.probes} probes contradict each other")
 
 
 def loads(data, name="filter"):
