@@ -59,6 +59,19 @@ TEST_F(FilterVerbsTest, StandardInputAndAFileGiveTheSameFilter) {
   EXPECT_EQ(Slurp(filter_), of_file);
 }
 
+TEST_F(FilterVerbsTest, WhatIsReadIsNotWrittenOver) {
+  const std::string words = WriteWords("words", 0, 10);
+  const std::string before = Slurp(words);
+  const Outcome built = RunSepal({"filter", "build", words, "-o", directory_.File("./words")});
+  EXPECT_EQ(built.exit, kExitError);
+  EXPECT_TRUE(Has(built.err, "it is what is read; choose another file with --output")) << built.err;
+  EXPECT_EQ(Slurp(words), before);
+  ASSERT_EQ(RunSepal({"filter", "build", words, "-o", filter_}).exit, kExitOk);
+  const std::string filter = Slurp(filter_);
+  EXPECT_EQ(RunSepal({"filter", "page", filter_, "-o", filter_}).exit, kExitError);
+  EXPECT_EQ(Slurp(filter_), filter);
+}
+
 TEST_F(FilterVerbsTest, ALineWithoutAnEndIsRefused) {
   const std::string file = directory_.File("lines");
   const auto build = [&](const std::string& lines) {

@@ -246,7 +246,7 @@ nlohmann::json InfoJson(const filters::FilterInfo& info) {
   return json;
 }
 
-absl::Status CheckOutput(const std::string& path) {
+absl::Status CheckOutput(const std::string& path, const std::string& input) {
   const auto refused = [&](std::string_view why) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s cannot be written: %s; choose another file with --output", path, why));
@@ -255,6 +255,7 @@ absl::Status CheckOutput(const std::string& path) {
   const fs::file_status there = fs::status(path, error);
   if (fs::is_directory(there)) return refused("it is a directory");
   if (fs::exists(there) && !fs::is_regular_file(there)) return refused("it is no regular file");
+  if (!input.empty() && fs::equivalent(path, input, error)) return refused("it is what is read");
   fs::path parent = fs::path(path).parent_path();
   if (parent.empty()) parent = ".";
   if (!fs::exists(parent, error)) return refused(absl::StrFormat("%s does not exist", parent.string()));

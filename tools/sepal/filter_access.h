@@ -105,7 +105,7 @@ absl::Status AsUsage(const absl::Status& status);
 // The fields that --json prints of a filter.
 nlohmann::json InfoJson(const filters::FilterInfo& info);
 
-// Before long work: whether a file can be made there.
-absl::Status CheckOutput(const std::string& path);
+// Before long work: whether a file can be made there, which must not be the one that is read (`input`; empty: none).
+absl::Status CheckOutput(const std::string& path, const std::string& input = "");
 
 }  // namespace sepal::tools

@@ -350,7 +350,7 @@ class FilterBuildVerb final : public Verb {
       return absl::CancelledError("--counter-bits needs --kind counting");
     }
     RETURN_IF_ERROR(FindSource());
-    RETURN_IF_ERROR(CheckOutput(output_));
+    RETURN_IF_ERROR(CheckOutput(output_, file_));
     std::optional<FilterBuilder> builder;
     if (place_.directory.empty()) {
       ASSIGN_OR_RETURN(const KeyLines lines, KeyLines::Open(file_, hex_, io.in, OddLinesNamed(odd_lines_)));

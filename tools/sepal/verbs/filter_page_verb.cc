@@ -26,7 +26,7 @@ class FilterPageVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
-    RETURN_IF_ERROR(CheckOutput(output_));
+    RETURN_IF_ERROR(CheckOutput(output_, shown_));
     nlohmann::json data = nlohmann::json::object(), line = JsonHead();
     line["output"] = output_;
     std::string told;
