@@ -56,6 +56,24 @@ TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
   EXPECT_FALSE(Has(talkative.err, "repair")) << talkative.err;
 }
 
+TEST_F(SyncVerbTest, OneDatabaseGivenTwiceIsToldSo) {
+  const std::string a = directory_.File("a");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  const Outcome twice = RunSepal({"sync", a, directory_.File("./a")});
+  EXPECT_EQ(twice.exit, kExitUsage);
+  EXPECT_TRUE(Has(twice.err, "are one database: give two")) << twice.err;
+}
+
+TEST_F(SyncVerbTest, ACommandThatEndsAtOnceIsNoBrokenPipe) {
+  const std::string a = directory_.File("a");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  for (int i = 0; i < 5; ++i) {
+    const Outcome ended = RunSepal({"sync", a, "--over", "true"});
+    EXPECT_EQ(ended.exit, kExitError);
+    EXPECT_TRUE(Has(ended.err, "the other side ended before the two databases were compared")) << ended.err;
+  }
+}
+
 TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
   const std::string a = directory_.File("a"), b = directory_.File("b");
   ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);

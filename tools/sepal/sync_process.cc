@@ -13,12 +13,18 @@
 
 namespace sepal::tools {
 
+namespace {
+
+absl::Status Ended() { return absl::UnavailableError("the other side ended before the two databases were compared"); }
+
+}  // namespace
+
 absl::Status DescriptorStream::Read(char* to, size_t size) {
   while (size > 0) {
     const ssize_t got = ::read(in_, to, size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::UnavailableError(absl::StrFormat("reading from the other side: %s", strerror(errno)));
-    if (got == 0) return absl::UnavailableError("the other side ended before the two databases were compared");
+    if (got == 0) return Ended();
     to += got;
     size -= static_cast<size_t>(got);
   }
@@ -29,6 +35,7 @@ absl::Status DescriptorStream::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(out_, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EPIPE) return Ended();
     if (put < 0) return absl::UnavailableError(absl::StrFormat("writing to the other side: %s", strerror(errno)));
     bytes.remove_prefix(static_cast<size_t>(put));
   }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -69,6 +70,11 @@ class SyncVerb final : public Verb {
   absl::Status Run(const Streams& io) override {
     if (other_.directory.empty() && command_.empty()) {
       return absl::CancelledError("give the OTHER database, or a command that leads to it with --over");
+    }
+    std::error_code error;
+    if (command_.empty() && std::filesystem::equivalent(place_.directory, other_.directory, error)) {
+      return absl::CancelledError(
+          absl::StrFormat("%s and %s are one database: give two", place_.directory, other_.directory));
     }
     const WithoutPipeSignal without_signal;
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false, memory_limit_));
