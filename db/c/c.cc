@@ -249,8 +249,9 @@ void sepal_compact_range_with_progress(sepal_t* db, sepal_column_family_t* famil
   SaveError(errptr, db->rep->CompactRange(FamilyOf(db, family), options));
 }
 
-void sepal_compact_range_covered(sepal_t* db, sepal_column_family_t* family, const char* start_key,
-                                 size_t start_key_len, const char* limit_key, size_t limit_key_len, char** errptr) {
+void sepal_compact_range_covered_only(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                      size_t start_key_len, const char* limit_key, size_t limit_key_len,
+                                      char** errptr) {
   sepal::CompactRangeOptions options = RangeOf(start_key, start_key_len, limit_key, limit_key_len);
   options.covered_only = true;
   SaveError(errptr, db->rep->CompactRange(FamilyOf(db, family), options));

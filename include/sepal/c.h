@@ -152,9 +152,9 @@ SEPAL_C_EXPORT void sepal_compact_range_with_progress(
     unsigned char (*progress)(void* state, uint64_t bytes_done, uint64_t bytes_total, double seconds_left),
     char** errptr);
 /* Only what deleted ranges cover (sepal/options.h: CompactRangeOptions::covered_only). */
-SEPAL_C_EXPORT void sepal_compact_range_covered(sepal_t* db, sepal_column_family_t* family, const char* start_key,
-                                                size_t start_key_len, const char* limit_key, size_t limit_key_len,
-                                                char** errptr);
+SEPAL_C_EXPORT void sepal_compact_range_covered_only(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                                     size_t start_key_len, const char* limit_key, size_t limit_key_len,
+                                                     char** errptr);
 /* Calls are counted; sepal/db.h says what is paused. */
 SEPAL_C_EXPORT void sepal_pause_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_continue_background_work(sepal_t* db, char** errptr);

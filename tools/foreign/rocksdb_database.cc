@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <sstream>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "util/base/coding.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/thread/sync.h"
 
 namespace sepal::tools {
 namespace {
@@ -132,20 +132,20 @@ class SepalOperator final : public rocksdb::MergeOperator {
     for (const rocksdb::Slice& operand : in.operand_list) operands.push_back(View(operand));
     const absl::Status merged = does_->Merge(View(in.key), base, operands, &out->new_value);
     if (merged.ok()) return true;
-    const std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     KeepFirst(&failure_, merged);
     return false;
   }
   absl::Status failure() const {
-    const std::lock_guard lock(mutex_);
+    MutexLock lock(&mutex_);
     return failure_;
   }
   std::string_view operator_name() const { return does_->Name(); }
 
  private:
   const std::shared_ptr<const sepal::MergeOperator> does_;
-  mutable std::mutex mutex_;
-  mutable absl::Status failure_;
+  mutable Mutex mutex_;
+  mutable absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
 // How one column family is read.

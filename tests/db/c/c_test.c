@@ -384,7 +384,7 @@ static void test_families(sepal_t* db, const sepal_options_t* options, const cha
   CHECK_OK();
   check_get_cf(db, ro, family, "once", NULL);
   sepal_compact_range_cf(db, family, NULL, 0, NULL, 0, &error);
-  sepal_compact_range_covered(db, family, "a", 1, "z", 1, &error);
+  sepal_compact_range_covered_only(db, family, "a", 1, "z", 1, &error);
   CHECK_OK();
   char* text = sepal_property_value_cf(db, family, "sepal.num-runs");
   CHECK(text != NULL);

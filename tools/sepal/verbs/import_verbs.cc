@@ -88,6 +88,15 @@ absl::Status RemoveImport(const std::string& part) {
   return absl::OkStatus();
 }
 
+using ExpiryTime = std::chrono::system_clock::time_point;
+std::optional<ExpiryTime> ExpiryOf(const ForeignCursor& cursor) {
+  const std::optional<int64_t> millis = cursor.ExpiresAtMillis();
+  if (!millis.has_value()) return std::nullopt;
+  return ExpiryTime(std::chrono::milliseconds(*millis));
+}
+// What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
+ExpiryTime Soon() { return std::chrono::system_clock::now() + std::chrono::seconds(10); }
+
 class ImportVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -265,15 +274,6 @@ class ImportVerb final : public Verb {
                                              : std::move(family);
   }
 
-  using TimePoint = std::chrono::system_clock::time_point;
-  static std::optional<TimePoint> ExpiryOf(const ForeignCursor& cursor) {
-    const std::optional<int64_t> millis = cursor.ExpiresAtMillis();
-    if (!millis.has_value()) return std::nullopt;
-    return TimePoint(std::chrono::milliseconds(*millis));
-  }
-  // What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
-  static TimePoint Soon() { return std::chrono::system_clock::now() + std::chrono::seconds(10); }
-
   absl::Status Copy(const Reading& reading, Family* counts) {
     ForeignCursor* const cursor = reading.cursor;
     const size_t most_bytes = std::min<uint64_t>(kBatchBytes, memory_limit_ / kBatchPart);
@@ -281,7 +281,7 @@ class ImportVerb final : public Verb {
     for (; cursor->Valid(); cursor->Next()) {
       const std::string_view key = cursor->key(), value = cursor->value();
       const size_t bytes = key.size() + value.size();
-      const std::optional<TimePoint> expires_at = ExpiryOf(*cursor);
+      const std::optional<ExpiryTime> expires_at = ExpiryOf(*cursor);
       if (expires_at.has_value() && *expires_at <= Soon()) {
         ++counts->expired;
         continue;
@@ -311,7 +311,7 @@ class ImportVerb final : public Verb {
 
   // By itself, so that it is known whose fault it is.
   static absl::Status PutLarge(const Reading& reading, const Family& counts, std::string_view key,
-                               std::string_view value, std::optional<TimePoint> expires_at) {
+                               std::string_view value, std::optional<ExpiryTime> expires_at) {
     const absl::Status put =
         WithMemoryRemedy(reading.target->Put(*reading.family, key, value, {.expires_at = expires_at}));
     return absl::IsInvalidArgument(put) ? OfKey(counts, key, ToStd(put.message())) : put;
@@ -333,7 +333,7 @@ class ImportVerb final : public Verb {
     uint64_t next_look = kBatchBytes;
     for (it->SeekToFirst(); cursor->Valid(); cursor->Next()) {
       // It may have expired since, or have been left out.
-      const std::optional<TimePoint> expires_at = ExpiryOf(*cursor);
+      const std::optional<ExpiryTime> expires_at = ExpiryOf(*cursor);
       if (expires_at.has_value() && *expires_at <= Soon() && !(it->Valid() && it->key() == cursor->key())) {
         ++counts->expired;
         continue;
