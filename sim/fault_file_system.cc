@@ -309,10 +309,11 @@ class FaultDirectory final : public Directory {
                          return std::make_unique<FaultReadableFile>(state_, std::move(file), std::string(name));
                        });
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override {
     return state_->Run({.op = FileOp::kOpenWrite, .name = std::string(name)},
                        [&]() -> absl::StatusOr<std::unique_ptr<WritableFile>> {
-                         ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, base_->OpenForWrite(name, mode));
+                         ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, base_->OpenForWrite(name, mode, use));
                          return std::make_unique<FaultWritableFile>(state_, std::move(file), std::string(name));
                        });
   }
@@ -333,8 +334,8 @@ class FaultDirectory final : public Directory {
                        [&] { return base_->Link(name, base_target, new_name); });
   }
   absl::Status Sync() override { return RunSync(*state_, {.op = FileOp::kDirectorySync, .name = path()}, *base_); }
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override {
-    return state_->Run({.op = FileOp::kLock, .name = std::string(name)}, [&] { return base_->Lock(name); });
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override {
+    return state_->Run({.op = FileOp::kLock, .name = std::string(name)}, [&] { return base_->Lock(name, mode); });
   }
   absl::StatusOr<uint64_t> FreeBytes() override {
     return state_->Run({.op = FileOp::kFreeBytes, .name = path()}, [&] { return base_->FreeBytes(); });

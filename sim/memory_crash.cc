@@ -61,6 +61,36 @@ void MemoryFileSystem::State::LosePower(Random* random) {
   }
 }
 
+void MemoryFileSystem::State::LoseUnsent(const MemoryClient* client, Random* random) {
+  for (auto& [path, names] : directories) {
+    for (auto& [name, node] : names->current) {
+      if (client != nullptr && node->writer != client) continue;
+      node->LoseUnsent(random);
+      Recharge(node.get());
+    }
+  }
+}
+
+void MemoryFileSystem::State::Fence(MemoryClient* client, std::string why) {
+  LoseUnsent(client, nullptr);
+  client->fenced = std::move(why);
+  client->fenced_generation = generation;
+}
+
+void MemoryFileSystem::KillClient(uint64_t seed) {
+  MutexLock lock(&state_->mutex);
+  Random random(seed);
+  ++client_->life;
+  client_->fenced.clear();
+  state_->LoseUnsent(client_.get(), &random);
+  std::erase_if(state_->locked, [&](const auto& held) { return held.second.client == client_; });
+}
+
+void MemoryFileSystem::ExpireLocks() {
+  MutexLock lock(&state_->mutex);
+  for (auto& [node, holder] : state_->locked) holder.expired = holder.expired || holder.client == client_;
+}
+
 void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
   State& state = *state_;
   MutexLock lock(&state.mutex);
@@ -69,6 +99,7 @@ void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
   Random random(seed);
   switch (mode) {
     case CrashMode::kKillProcess:
+      state.LoseUnsent(nullptr, &random);
       break;
     case CrashMode::kLoseUnsynced:
       state.LosePower(nullptr);
@@ -87,6 +118,8 @@ void MemoryFileSystem::State::ForgetHandles() {
     for (auto& [name, node] : names->current) {
       node->names = 0;
       node->handles = 0;
+      node->writer = nullptr;
+      node->remover = nullptr;
       node->charged_bytes = 0;
       node->mappings.clear();
     }

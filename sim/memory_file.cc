@@ -14,20 +14,46 @@ absl::Status DiedInCrash(std::string_view path, std::string_view operation) {
   return absl::InternalError(absl::StrFormat("%s: %s: the file system crashed after this was opened", path, operation));
 }
 
-MemoryHandle::MemoryHandle(std::shared_ptr<State> state, MemoryNodePtr node, std::string path)
-    : state_(std::move(state)), node_(std::move(node)), path_(std::move(path)), generation_(state_->generation) {
+MemoryLife::MemoryLife(std::shared_ptr<MemoryFileSystem::State> of, std::shared_ptr<MemoryClient> whose)
+    : state(std::move(of)), client(std::move(whose)), generation_(state->generation), life_(client->life) {}
+
+bool MemoryLife::counted() const { return generation_ == state->generation; }
+
+absl::Status MemoryLife::CheckAlive(std::string_view path, std::string_view operation) const {
+  if (!counted()) return DiedInCrash(path, operation);
+  if (life_ == client->life) return absl::OkStatus();
+  return absl::InternalError(absl::StrFormat("%s: %s: the client died after this was opened", path, operation));
+}
+
+absl::Status MemoryLife::CheckMayChange(std::string_view path, std::string_view operation) const {
+  RETURN_IF_ERROR(CheckAlive(path, operation));
+  if (client->fenced.empty() || client->fenced_generation != generation_) return absl::OkStatus();
+  return absl::AbortedError(absl::StrFormat("%s: %s: %s", path, operation, client->fenced));
+}
+
+MemoryHandle::MemoryHandle(MemoryLife life, MemoryNodePtr node, std::string path)
+    : life_(std::move(life)), node_(std::move(node)), path_(std::move(path)) {
   ++node_->handles;
 }
 
 MemoryHandle::~MemoryHandle() {
-  MutexLock lock(&state_->mutex);
-  if (generation_ != state_->generation) return;
+  MutexLock lock(&life_.state->mutex);
+  if (!life_.counted()) return;
   --node_->handles;
-  state_->Recharge(node_.get());
+  life_.state->Recharge(node_.get());
 }
 
-absl::Status MemoryHandle::CheckAlive(std::string_view operation) const {
-  return generation_ == state_->generation ? absl::OkStatus() : DiedInCrash(path_, operation);
+absl::Status MemoryHandle::CheckReadable(std::string_view operation) const {
+  RETURN_IF_ERROR(CheckAlive(operation));
+  if (node_->names > 0 || node_->remover == nullptr || node_->remover == life_.client.get()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrFormat("%s: %s: another client has removed the file", path_, operation));
+}
+
+absl::Status MemoryHandle::CheckWritable(std::string_view operation) const {
+  RETURN_IF_ERROR(life_.CheckMayChange(path_, operation));
+  node_->writer = life_.client.get();
+  if (!life_.state->capabilities.outlives_process) node_->RememberUnsent();
+  return absl::OkStatus();
 }
 
 namespace {
@@ -40,7 +66,7 @@ class MemoryReadableFile final : public ReadableFile {
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     MutexLock lock(&handle_->state().mutex);
-    RETURN_IF_ERROR(handle_->CheckAlive("read"));
+    RETURN_IF_ERROR(handle_->CheckReadable("read"));
     const std::string& contents = handle_->node()->contents();
     if (length == 0 || offset >= contents.size()) return size_t{0};
     const size_t count = std::min<size_t>(length, contents.size() - offset);
@@ -50,7 +76,7 @@ class MemoryReadableFile final : public ReadableFile {
 
   absl::StatusOr<uint64_t> Size() const override {
     MutexLock lock(&handle_->state().mutex);
-    RETURN_IF_ERROR(handle_->CheckAlive("size"));
+    RETURN_IF_ERROR(handle_->CheckReadable("size"));
     return handle_->node()->size();
   }
 
@@ -76,7 +102,7 @@ class MemoryRegion final : public MappedRegion, public MemoryMapping {
     SEPAL_CHECK(offset <= bytes_.size() && bytes.size() <= bytes_.size() - offset);
     MutexLock lock(&handle_->state().mutex);
     const uint64_t file_size = handle_->node()->size();
-    if (!handle_->CheckAlive("store").ok() || offset_ + offset >= file_size) return;
+    if (!handle_->CheckWritable("store").ok() || offset_ + offset >= file_size) return;
     handle_->node()->Write(offset_ + offset, bytes.substr(0, file_size - offset_ - offset));
   }
 
@@ -162,7 +188,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
       return absl::InvalidArgumentError(
           absl::StrFormat("%s: map %u bytes at %u: the file has %u bytes", handle_->path(), length, offset, file_size));
     }
-    auto handle = std::make_unique<MemoryHandle>(handle_->shared_state(), handle_->node(), handle_->path());
+    auto handle = std::make_unique<MemoryHandle>(handle_->life(), handle_->node(), handle_->path());
     return std::make_unique<MemoryRegion>(std::move(handle), offset, length);
   }
 
@@ -182,7 +208,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
 
  private:
   absl::Status CheckUse(std::string_view operation) const {
-    RETURN_IF_ERROR(handle_->CheckAlive(operation));
+    RETURN_IF_ERROR(handle_->CheckWritable(operation));
     if (!closed_) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrFormat("%s: %s: the file is closed", handle_->path(), operation));
   }

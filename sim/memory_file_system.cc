@@ -25,24 +25,25 @@ absl::Status NameIsTaken(std::string_view path, std::string_view operation) {
 
 class MemoryLock final : public DirectoryLock {
  public:
-  MemoryLock(std::shared_ptr<State> state, std::shared_ptr<MemoryNames> names, std::string name, std::string path,
-             MemoryNodePtr node)
-      : state_(std::move(state)),
+  MemoryLock(MemoryLife life, std::shared_ptr<MemoryNames> names, std::string name, std::string path,
+             MemoryNodePtr node, uint64_t number)
+      : life_(std::move(life)),
         names_(std::move(names)),
         name_(std::move(name)),
         path_(std::move(path)),
         node_(std::move(node)),
-        generation_(state_->generation),
+        number_(number),
         owner_(::getpid()) {}
 
   ~MemoryLock() override {
-    MutexLock lock(&state_->mutex);
-    if (generation_ == state_->generation) state_->locked.erase(node_.get());
+    MutexLock lock(&life_.state->mutex);
+    const auto it = life_.state->locked.find(node_.get());
+    if (it != life_.state->locked.end() && it->second.number == number_) life_.state->locked.erase(it);
   }
 
   absl::Status Check() const override {
-    MutexLock lock(&state_->mutex);
-    if (generation_ != state_->generation) return DiedInCrash(path_, "check the lock");
+    MutexLock lock(&life_.state->mutex);
+    RETURN_IF_ERROR(life_.CheckMayChange(path_, "check the lock"));
     if (::getpid() != owner_) {
       return absl::FailedPreconditionError(
           absl::StrFormat("%s: locked by process %d, which forked this one", path_, owner_));
@@ -55,30 +56,31 @@ class MemoryLock final : public DirectoryLock {
   }
 
  private:
-  const std::shared_ptr<State> state_;
+  const MemoryLife life_;
   const std::shared_ptr<MemoryNames> names_;
   const std::string name_;
   const std::string path_;
   const MemoryNodePtr node_;
-  const uint64_t generation_;
+  const uint64_t number_;
   const pid_t owner_;
 };
 
 class MemoryDirectory final : public Directory, public UnsyncedLoser {
  public:
-  MemoryDirectory(std::shared_ptr<State> state, std::shared_ptr<MemoryNames> names, std::string path)
-      : state_(std::move(state)), names_(std::move(names)), path_(std::move(path)), generation_(state_->generation) {}
+  MemoryDirectory(MemoryLife life, std::shared_ptr<MemoryNames> names, std::string path)
+      : life_(std::move(life)), state_(life_.state), names_(std::move(names)), path_(std::move(path)) {}
 
   Capabilities capabilities() const override { return state_->capabilities; }
   const std::string& path() const override { return path_; }
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override;
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override;
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override;
   absl::Status Link(std::string_view name, Directory& target, std::string_view new_name) override;
   absl::Status Sync() override;
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override;
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override;
   absl::StatusOr<uint64_t> FreeBytes() override;
   void LoseUnsynced() override;
 
@@ -89,8 +91,11 @@ class MemoryDirectory final : public Directory, public UnsyncedLoser {
     RETURN_IF_ERROR(CheckFileName(path_, name));
     return CheckAlive(operation);
   }
-  absl::Status CheckAlive(std::string_view operation) const {
-    return generation_ == state_->generation ? absl::OkStatus() : DiedInCrash(path_, operation);
+  absl::Status CheckAlive(std::string_view operation) const { return life_.CheckAlive(path_, operation); }
+  // Returns an error, too, once the client is fenced.
+  absl::Status CheckChange(std::string_view operation, std::string_view name) const {
+    RETURN_IF_ERROR(CheckFileName(path_, name));
+    return life_.CheckMayChange(path_, operation);
   }
   MemoryNodePtr Find(std::string_view name) const {
     const auto it = names_->current.find(name);
@@ -99,13 +104,13 @@ class MemoryDirectory final : public Directory, public UnsyncedLoser {
   MemoryNodePtr Create(std::string_view name);
   void Change(MemoryNames::Change change);
   std::unique_ptr<MemoryHandle> MakeHandle(MemoryNodePtr node, std::string_view name) {
-    return std::make_unique<MemoryHandle>(state_, std::move(node), PathOf(name));
+    return std::make_unique<MemoryHandle>(life_, std::move(node), PathOf(name));
   }
 
+  const MemoryLife life_;
   const std::shared_ptr<State> state_;
   const std::shared_ptr<MemoryNames> names_;
   const std::string path_;
-  const uint64_t generation_;
 };
 
 void MemoryDirectory::Change(MemoryNames::Change change) {
@@ -113,6 +118,7 @@ void MemoryDirectory::Change(MemoryNames::Change change) {
   MemoryNames::Apply(change, &names_->current);
   MemoryNode* node = change.node.get();
   node->names += (change.added.empty() ? 0 : 1) - (change.removed.empty() ? 0 : 1);
+  if (node->names == 0) node->remover = life_.client.get();
   state_->Recharge(node);
   names_->pending.push_back(std::move(change));
 }
@@ -134,9 +140,10 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> MemoryDirectory::OpenForRead(std::
   return MakeMemoryReadableFile(MakeHandle(std::move(node), name));
 }
 
-absl::StatusOr<std::unique_ptr<WritableFile>> MemoryDirectory::OpenForWrite(std::string_view name, WriteMode mode) {
+absl::StatusOr<std::unique_ptr<WritableFile>> MemoryDirectory::OpenForWrite(std::string_view name, WriteMode mode,
+                                                                            FileUse) {
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckUse("open", name));
+  RETURN_IF_ERROR(CheckChange("open", name));
   MemoryNodePtr node = Find(name);
   if (mode == WriteMode::kCreateNew) {
     if (node != nullptr) return NameIsTaken(PathOf(name), "create");
@@ -158,7 +165,7 @@ absl::StatusOr<std::vector<DirectoryEntry>> MemoryDirectory::List() {
 
 absl::Status MemoryDirectory::Remove(std::string_view name) {
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckUse("remove", name));
+  RETURN_IF_ERROR(CheckChange("remove", name));
   MemoryNodePtr node = Find(name);
   if (node == nullptr) return NoSuchFile(PathOf(name), "remove");
   Change({.removed = std::string(name), .added = {}, .node = std::move(node)});
@@ -167,8 +174,8 @@ absl::Status MemoryDirectory::Remove(std::string_view name) {
 
 absl::Status MemoryDirectory::Rename(std::string_view from, std::string_view to) {
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckUse("rename", from));
-  RETURN_IF_ERROR(CheckUse("rename", to));
+  RETURN_IF_ERROR(CheckChange("rename", from));
+  RETURN_IF_ERROR(CheckChange("rename", to));
   MemoryNodePtr node = Find(from);
   if (node == nullptr) return NoSuchFile(PathOf(from), "rename");
   if (Find(to) != nullptr) return NameIsTaken(PathOf(to), "rename");
@@ -182,8 +189,8 @@ absl::Status MemoryDirectory::Link(std::string_view name, Directory& target, std
     return Directory::Link(name, target, new_name);
   }
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckUse("link", name));
-  RETURN_IF_ERROR(memory_target->CheckUse("link", new_name));
+  RETURN_IF_ERROR(CheckChange("link", name));
+  RETURN_IF_ERROR(memory_target->CheckChange("link", new_name));
   MemoryNodePtr node = Find(name);
   if (node == nullptr) return NoSuchFile(PathOf(name), "link");
   if (memory_target->Find(new_name) != nullptr) return NameIsTaken(memory_target->PathOf(new_name), "link");
@@ -193,23 +200,33 @@ absl::Status MemoryDirectory::Link(std::string_view name, Directory& target, std
 
 absl::Status MemoryDirectory::Sync() {
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckAlive("sync directory"));
+  RETURN_IF_ERROR(life_.CheckMayChange(path_, "sync directory"));
   names_->Sync();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<DirectoryLock>> MemoryDirectory::Lock(std::string_view name) {
+absl::StatusOr<std::unique_ptr<DirectoryLock>> MemoryDirectory::Lock(std::string_view name, LockRequest mode) {
   MutexLock lock(&state_->mutex);
-  RETURN_IF_ERROR(CheckUse("lock", name));
+  RETURN_IF_ERROR(CheckChange("lock", name));
+  if (mode == LockRequest::kTakeOver && !state_->capabilities.fences) {
+    return absl::UnimplementedError(absl::StrFormat("%s: lock: this file system cannot fence", PathOf(name)));
+  }
   MemoryNodePtr node = Find(name);
   if (node == nullptr) node = Create(name);
-  if (!state_->locked.insert(node.get()).second) {
-    return absl::UnavailableError(
-        absl::StrFormat("%s: the directory %s is in use by process %d; close the database there first, or open it "
-                        "read-only",
-                        PathOf(name), path_, ::getpid()));
+  if (const auto it = state_->locked.find(node.get()); it != state_->locked.end()) {
+    const State::Holder holder = it->second;
+    const bool others = holder.client != life_.client;
+    if (!holder.expired && !(others && mode == LockRequest::kTakeOver)) {
+      return absl::UnavailableError(
+          absl::StrFormat("%s: the directory %s is in use by process %d; close the database there first, or open it "
+                          "read-only",
+                          PathOf(name), path_, ::getpid()));
+    }
+    if (others) state_->Fence(holder.client.get(), "this client was fenced: another has taken the lock over");
   }
-  return std::make_unique<MemoryLock>(state_, names_, std::string(name), PathOf(name), std::move(node));
+  const uint64_t number = ++state_->locks_taken;
+  state_->locked[node.get()] = {.client = life_.client, .number = number, .expired = false};
+  return std::make_unique<MemoryLock>(life_, names_, std::string(name), PathOf(name), std::move(node), number);
 }
 
 absl::StatusOr<uint64_t> MemoryDirectory::FreeBytes() {
@@ -225,9 +242,12 @@ void MemoryDirectory::LoseUnsynced() {
 
 }  // namespace
 
-MemoryFileSystem::MemoryFileSystem(Capabilities capabilities) : state_(std::make_shared<State>(capabilities)) {}
-MemoryFileSystem::MemoryFileSystem(std::shared_ptr<State> state) : state_(std::move(state)) {}
+MemoryFileSystem::MemoryFileSystem(Capabilities capabilities)
+    : MemoryFileSystem(std::make_shared<State>(capabilities)) {}
+MemoryFileSystem::MemoryFileSystem(std::shared_ptr<State> state)
+    : state_(std::move(state)), client_(std::make_shared<MemoryClient>()) {}
 MemoryFileSystem::~MemoryFileSystem() = default;
+MemoryFileSystem MemoryFileSystem::AnotherClient() const { return MemoryFileSystem(state_); }
 
 absl::StatusOr<std::unique_ptr<Directory>> MemoryFileSystem::OpenDirectory(std::string_view path, bool create) {
   ASSIGN_OR_RETURN(std::string cleaned, CleanPath(path));
@@ -235,17 +255,21 @@ absl::StatusOr<std::unique_ptr<Directory>> MemoryFileSystem::OpenDirectory(std::
   if (state_->Find(cleaned) != nullptr) {
     return absl::FailedPreconditionError(absl::StrFormat("%s: not a directory", cleaned));
   }
+  if (create && !state_->directories.contains(cleaned)) {
+    RETURN_IF_ERROR(MemoryLife(state_, client_).CheckMayChange(cleaned, "create directory"));
+  }
   if (create) state_->MakeDirectories(cleaned);
   const auto it = state_->directories.find(cleaned);
   if (it == state_->directories.end()) {
     return absl::NotFoundError(absl::StrFormat("%s: open directory: no such directory", cleaned));
   }
-  return std::make_unique<MemoryDirectory>(state_, it->second, std::move(cleaned));
+  return std::make_unique<MemoryDirectory>(MemoryLife(state_, client_), it->second, std::move(cleaned));
 }
 
 absl::Status MemoryFileSystem::RemoveDirectory(std::string_view path) {
   ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
   MutexLock lock(&state_->mutex);
+  RETURN_IF_ERROR(MemoryLife(state_, client_).CheckMayChange(cleaned, "remove directory"));
   const auto it = state_->directories.find(cleaned);
   if (it == state_->directories.end()) {
     return absl::NotFoundError(absl::StrFormat("%s: remove directory: no such directory", cleaned));

@@ -38,8 +38,25 @@ void MemoryNode::Touch(uint64_t offset, uint64_t length) {
   }
 }
 
+void MemoryNode::Remember(uint64_t offset, uint64_t length) {
+  if (!remembers_unsent_) return;
+  unsent_.push_back({offset, offset < size() ? contents_.substr(offset, length) : std::string(), size()});
+}
+
+void MemoryNode::LoseUnsent(Random* random) {
+  const size_t kept = random != nullptr ? random->Uniform(unsent_.size() + 1) : 0;
+  for (size_t i = unsent_.size(); i > kept; --i) {
+    const Replaced& replaced = unsent_[i - 1];
+    contents_.resize(std::max<uint64_t>(replaced.size, replaced.offset + replaced.bytes.size()));
+    contents_.replace(replaced.offset, replaced.bytes.size(), replaced.bytes);
+    contents_.resize(replaced.size);
+  }
+  unsent_.clear();
+}
+
 void MemoryNode::Write(uint64_t offset, std::string_view bytes) {
   if (bytes.empty()) return;
+  Remember(offset, bytes.size());
   Touch(offset, bytes.size());
   if (offset + bytes.size() > size()) contents_.resize(offset + bytes.size());
   contents_.replace(offset, bytes.size(), bytes);
@@ -47,6 +64,7 @@ void MemoryNode::Write(uint64_t offset, std::string_view bytes) {
 }
 
 void MemoryNode::Resize(uint64_t size) {
+  Remember(size, contents_.size() > size ? contents_.size() - size : 0);
   if (size < contents_.size()) Touch(size, contents_.size() - size);
   if (size <= contents_.size()) reserved_end_ = std::min(reserved_end_, size);
   contents_.resize(size);
@@ -62,6 +80,7 @@ void MemoryNode::FlipBit(uint64_t offset, int bit) {
 
 void MemoryNode::Sync() {
   unsynced_.clear();
+  unsent_.clear();
   durable_size_ = size();
   durable_reserved_end_ = reserved_end_;
 }

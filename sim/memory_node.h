@@ -41,6 +41,10 @@ class MemoryNode {
 
   void Sync();
   void LoseUnsynced();
+  // Takes back a suffix of the changes since the last sync, as a client does that dies with them unsent: all of them,
+  // or as many as `random` says. Only if `RememberUnsent` was called before them.
+  void RememberUnsent() { remembers_unsent_ = true; }
+  void LoseUnsent(Random* random);
   // Applies a power loss: keeps only the durable state or, if `random` is not null, also any subset of the unsynced
   // sectors, with sectors that were never written before as zeros or garbage, and any size between the durable and the
   // current one.
@@ -48,6 +52,8 @@ class MemoryNode {
 
   // The file system's counts of names and of open handles; when both are 0, the space is free.
   int names = 0;
+  const void* writer = nullptr;   // the client that wrote last
+  const void* remover = nullptr;  // the client that removed the last name
   int handles = 0;
   uint64_t charged_bytes = 0;
   std::vector<MemoryMapping*> mappings;
@@ -55,6 +61,14 @@ class MemoryNode {
  private:
   using Sectors = std::map<uint64_t, std::string>;  // number -> the bytes on the disk; short at the file's end
 
+  // What a change since the last sync replaced.
+  struct Replaced {
+    uint64_t offset = 0;
+    std::string bytes;
+    uint64_t size = 0;
+  };
+
+  void Remember(uint64_t offset, uint64_t length);
   void Touch(uint64_t offset, uint64_t length);
   uint64_t PickSize(Random* random) const;
 
@@ -64,6 +78,8 @@ class MemoryNode {
   uint64_t durable_reserved_end_ = 0;
   Sectors unsynced_;
   Sectors lost_;
+  bool remembers_unsent_ = false;
+  std::vector<Replaced> unsent_;
 };
 
 }  // namespace sepal

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +37,33 @@ struct MemoryNames {
   std::vector<Change> pending;
 };
 
+// One user of a store. The store's mutex guards it.
+struct MemoryClient {
+  uint64_t life = 0;   // counts deaths; a handle of an earlier life is dead
+  std::string fenced;  // why it may change nothing any more; empty: it may
+  // Of the store; whoever opens it after a crash is a new process.
+  uint64_t fenced_generation = 0;
+};
+
+// What a handle needs to be used: its client must live, as it did when the handle was made.
+class MemoryLife {
+ public:
+  MemoryLife(std::shared_ptr<MemoryFileSystem::State> state, std::shared_ptr<MemoryClient> client);
+
+  // Errors name `path` and `operation`. Both require the state's mutex.
+  absl::Status CheckAlive(std::string_view path, std::string_view operation) const;
+  absl::Status CheckMayChange(std::string_view path, std::string_view operation) const;
+  // False once the store has crashed, which has forgotten all handles.
+  bool counted() const;
+
+  const std::shared_ptr<MemoryFileSystem::State> state;
+  const std::shared_ptr<MemoryClient> client;
+
+ private:
+  const uint64_t generation_;
+  const uint64_t life_;
+};
+
 struct MemoryFileSystem::State {
   explicit State(Capabilities given) : capabilities(given) {}
 
@@ -48,13 +74,24 @@ struct MemoryFileSystem::State {
   MemoryNodePtr Find(std::string_view path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void ForgetHandles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void LosePower(Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // What `client`, or any if it is null, has not sent.
+  void LoseUnsent(const MemoryClient* client, Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // From now on `client` changes nothing.
+  void Fence(MemoryClient* client, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Capabilities capabilities;
   // Counts crashes; a handle of an earlier generation is dead. Changes only with the mutex held.
   std::atomic<uint64_t> generation{0};
   mutable Mutex mutex;
   std::map<std::string, std::shared_ptr<MemoryNames>, std::less<>> directories ABSL_GUARDED_BY(mutex);
-  std::set<const MemoryNode*> locked ABSL_GUARDED_BY(mutex);
+  // Who has the lock of a file, under which number. An expired one is anybody's.
+  struct Holder {
+    std::shared_ptr<MemoryClient> client;
+    uint64_t number = 0;
+    bool expired = false;
+  };
+  std::map<const MemoryNode*, Holder> locked ABSL_GUARDED_BY(mutex);
+  uint64_t locks_taken ABSL_GUARDED_BY(mutex) = 0;
   uint64_t capacity ABSL_GUARDED_BY(mutex) = UINT64_MAX / 2;
   uint64_t used ABSL_GUARDED_BY(mutex) = 0;
 };
@@ -64,23 +101,27 @@ class MemoryHandle {
  public:
   using State = MemoryFileSystem::State;
   // Requires the state's mutex.
-  MemoryHandle(std::shared_ptr<State> state, MemoryNodePtr node, std::string path);
+  MemoryHandle(MemoryLife life, MemoryNodePtr node, std::string path);
   ~MemoryHandle();
   MemoryHandle(const MemoryHandle&) = delete;
   MemoryHandle& operator=(const MemoryHandle&) = delete;
 
-  State& state() const { return *state_; }
-  const std::shared_ptr<State>& shared_state() const { return state_; }
+  State& state() const { return *life_.state; }
+  const MemoryLife& life() const { return life_; }
   const MemoryNodePtr& node() const { return node_; }
   const std::string& path() const { return path_; }
-  // Returns an error once the file system has crashed. Requires the state's mutex.
-  absl::Status CheckAlive(std::string_view operation) const;
+  // Returns an error once the file system has crashed, or the client died. Requires the state's mutex, as do the
+  // others.
+  absl::Status CheckAlive(std::string_view operation) const { return life_.CheckAlive(path_, operation); }
+  // Returns an error, too, once another client has removed the file.
+  absl::Status CheckReadable(std::string_view operation) const;
+  // Returns an error, too, once the client is fenced; what it writes is its own from here on.
+  absl::Status CheckWritable(std::string_view operation) const;
 
  private:
-  const std::shared_ptr<State> state_;
+  const MemoryLife life_;
   const MemoryNodePtr node_;
   const std::string path_;
-  const uint64_t generation_;
 };
 
 absl::Status DiedInCrash(std::string_view path, std::string_view operation);

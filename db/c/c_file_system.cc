@@ -18,7 +18,9 @@ namespace {
 using Calls = std::shared_ptr<const sepal_filesystem_t>;
 
 static_assert(static_cast<int>(absl::StatusCode::kDataLoss) == sepal_data_loss);
+static_assert(static_cast<int>(absl::StatusCode::kAborted) == sepal_aborted);
 static_assert(static_cast<int>(absl::StatusCode::kUnimplemented) == sepal_unimplemented);
+static_assert(static_cast<int>(sepal::FileUseKind::kManifest) == sepal_file_manifest);
 
 // A code that absl::Status does not have is treated as an internal error.
 absl::Status StatusOfCode(int code, const std::string& path, const char* call, const char* message) {
@@ -180,7 +182,10 @@ class CDirectory final : public sepal::Directory {
     return {.map = calls_->map != nullptr,
             .hard_link = calls_->link != nullptr,
             .allocate = calls_->allocate != nullptr,
-            .direct_reads = calls_->direct_reads != 0};
+            .direct_reads = calls_->direct_reads != 0,
+            .remote = calls_->remote != 0,
+            .outlives_process = calls_->dies_with_process == 0,
+            .fences = calls_->take_over != nullptr};
   }
   const std::string& path() const override { return path_; }
   std::string Identity() const override {
@@ -202,13 +207,18 @@ class CDirectory final : public sepal::Directory {
   }
   void ReadMany(std::span<sepal::ReadRequest> requests,
                 const std::function<void(sepal::ReadRequest&)>& done) const override;
-  absl::StatusOr<std::unique_ptr<sepal::WritableFile>> OpenForWrite(std::string_view name,
-                                                                    sepal::WriteMode mode) override {
+  absl::StatusOr<std::unique_ptr<sepal::WritableFile>> OpenForWrite(std::string_view name, sepal::WriteMode mode,
+                                                                    sepal::FileUse use) override {
     const std::string text(name);
+    const bool create = mode == sepal::WriteMode::kCreateNew;
     void* file = nullptr;
     uint64_t size = 0;
     RETURN_IF_ERROR(Call("open", name, [&](char* m) {
-      return calls_->open_for_write(directory_, text.c_str(), mode == sepal::WriteMode::kCreateNew, &file, &size, m);
+      if (calls_->open_for_write_as == nullptr) {
+        return calls_->open_for_write(directory_, text.c_str(), create, &file, &size, m);
+      }
+      return calls_->open_for_write_as(directory_, text.c_str(), create, static_cast<int>(use.kind), use.expected_bytes,
+                                       &file, &size, m);
     }));
     return std::make_unique<CWritableFile>(calls_, PathOf(name), file, size);
   }
@@ -242,10 +252,15 @@ class CDirectory final : public sepal::Directory {
   absl::Status Sync() override {
     return Ask(path_, "sync", [&](char* m) { return calls_->sync_directory(directory_, m); });
   }
-  absl::StatusOr<std::unique_ptr<sepal::DirectoryLock>> Lock(std::string_view name) override {
+  absl::StatusOr<std::unique_ptr<sepal::DirectoryLock>> Lock(std::string_view name, sepal::LockRequest mode) override {
     const std::string text(name);
+    const auto take = mode == sepal::LockRequest::kTakeOver ? calls_->take_over : calls_->lock;
+    if (take == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat(PathOf(name), ": lock: there is no take_over in the table of calls"));
+    }
     void* lock = nullptr;
-    RETURN_IF_ERROR(Call("lock", name, [&](char* m) { return calls_->lock(directory_, text.c_str(), &lock, m); }));
+    RETURN_IF_ERROR(Call("lock", name, [&](char* m) { return take(directory_, text.c_str(), &lock, m); }));
     return std::make_unique<CDirectoryLock>(calls_, PathOf(name), lock);
   }
   absl::StatusOr<uint64_t> FreeBytes() override {

@@ -131,6 +131,7 @@ void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char v
   options->rep.error_if_exists = value != 0;
 }
 void sepal_options_set_read_only(sepal_options_t* options, unsigned char value) { options->rep.read_only = value != 0; }
+void sepal_options_set_take_over(sepal_options_t* options, unsigned char value) { options->rep.take_over = value != 0; }
 void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes) { options->rep.memory_limit = bytes; }
 void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes) {
   options->rep.memtable_bytes = bytes;

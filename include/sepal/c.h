@@ -144,8 +144,8 @@ SEPAL_C_EXPORT void sepal_compact_range(sepal_t* db, const char* start_key, size
 SEPAL_C_EXPORT void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const char* start_key,
                                            size_t start_key_len, const char* limit_key, size_t limit_key_len,
                                            char** errptr);
-/* The same, with progress (sepal/options.h: CompactionProgress). seconds_left is negative while unknown. `progress`
-   returns 0 to end the call with CANCELLED. Any thread of the database may call it, one at a time. */
+/* With progress (sepal/options.h: CompactionProgress); seconds_left is negative while unknown. `progress` returns 0 to
+   end the call with CANCELLED. Any thread of the database may call it, one at a time. */
 SEPAL_C_EXPORT void sepal_compact_range_with_progress(
     sepal_t* db, sepal_column_family_t* family, const char* start_key, size_t start_key_len, const char* limit_key,
     size_t limit_key_len, void* state,
@@ -381,6 +381,7 @@ SEPAL_C_EXPORT char* sepal_options_to_text(const sepal_options_t* options);
 SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_options_set_take_over(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes);
 /* LevelDB's name for memtable_bytes, the size of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);

@@ -34,11 +34,15 @@ enum {
   sepal_permission_denied = 7,
   sepal_resource_exhausted = 8, /* the disk is full */
   sepal_failed_precondition = 9,
+  sepal_aborted = 10, /* another client has taken the lock over */
   sepal_unimplemented = 12,
   sepal_internal = 13,
   sepal_unavailable = 14, /* the lock is held elsewhere */
   sepal_data_loss = 15
 };
+
+/* What a file is for: a hint. */
+enum { sepal_file_other = 0, sepal_file_log = 1, sepal_file_table = 2, sepal_file_manifest = 3 };
 
 /* One request of a read_many, which fills the members after `buffer`. */
 typedef struct sepal_read_t {
@@ -135,6 +139,19 @@ typedef struct sepal_filesystem_t {
      for two directories: a log_directory that is the database directory under another name is then refused, because its
      lock is taken. */
   void (*identity)(void* directory, char* identity);
+
+  /* Whether calls that wait take a round trip over a network each. */
+  unsigned char remote;
+  /* Whether what was written, but not synced, may be lost when the process dies: the last bytes of each file. */
+  unsigned char dies_with_process;
+  /* Optional: takes the lock over from another client that holds it, which is fenced: none of its calls changes
+     anything once this returns, each fails with sepal_aborted. sepal/file_system.h has the law. Without it databases
+     cannot be opened with sepal_options_set_take_over. */
+  int (*take_over)(void* directory, const char* name, void** lock, char* message);
+  /* Optional: called in place of open_for_write, with what the file is for and about how many bytes it will have
+     (0: unknown). */
+  int (*open_for_write_as)(void* directory, const char* name, unsigned char create_new, int kind,
+                           uint64_t expected_bytes, void** file, uint64_t* size_bytes, char* message);
 } sepal_filesystem_t;
 
 /* Copies the table; `state` must outlive everything that was opened with it. `size`: sizeof(sepal_filesystem_t). */

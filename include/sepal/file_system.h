@@ -9,9 +9,20 @@
 // keep any subset of unsynced sectors and of unsynced directory changes, in any order. After a failed sync nothing may
 // be assumed of the bytes that it covered, and a later successful sync says nothing about them.
 //
+// One process may hold several clients of one store, each a file system object of its own; a file system without the
+// capability `fences` has one. A lock belongs to a client (`DirectoryLock`).
+//
 // Errors: `NotFound` for a missing name, `AlreadyExists` for a taken one, `PermissionDenied`, `ResourceExhausted` for a
-// full disk or too many open files, `Unavailable` for a lock that is held elsewhere, `Unimplemented` for what the
-// capabilities do not offer, `Internal` or `DataLoss` for I/O errors. Every message names the path.
+// full disk or too many open files, `Unavailable` for a lock that is held elsewhere, `Aborted` for a client that lost
+// its lock to another, `Unimplemented` for what the capabilities do not offer, `Internal` or `DataLoss` for I/O errors.
+// Every message names the path.
+//
+// Time-outs: a call over a network may fail because nobody answered in time. What such a write meant to do may have
+// been done, not been done, or be done later. So the client must not write again: whoever goes on needs a new client,
+// whose `Lock` with `kTakeOver` fences the old one.
+//
+// Fork: a child may destroy objects that its parent made. The destructors then touch nothing that is shared with the
+// parent or with a store, and wait for no thread; every other call is undefined there, but for `DirectoryLock::Check`.
 //
 // All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time. Only
 // its `Sync` and `Map` may run concurrently with any other call but `Close`; so `Allocate` and `Truncate` may run
@@ -44,6 +55,11 @@ struct Capabilities {
   bool allocate =
       false;  // WritableFile::Allocate reserves space, so that later writes to it do not fail for lack of space
   bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's page cache
+  bool remote = false;        // each call that waits takes a round trip, so that few large ones are better
+  // What was written survives the death of the process at once. If not, the process' death loses bytes that no sync has
+  // covered: of each file the last ones that were written, never some before others that stay.
+  bool outlives_process = true;
+  bool fences = false;  // LockRequest::kTakeOver, and the laws that DirectoryLock has for it
 };
 
 enum class ReadMode : uint8_t { kBuffered, kDirect };
@@ -116,7 +132,8 @@ class SEPAL_EXPORT WritableFile {
   // of the bytes may have been written.
   virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
   // Reserves space for [offset, offset + length), so that writes there do not fail for lack of space. Does not change
-  // the size of the file. Does nothing without the capability.
+  // the size of the file. Without the capability it reserves nothing, but may fail with ResourceExhausted where space
+  // is known to be short.
   virtual absl::Status Allocate(uint64_t offset, uint64_t length) = 0;
   // Starts writing [offset, offset + length) to the disk and returns; does not make it durable.
   virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
@@ -139,11 +156,33 @@ enum class WriteMode : uint8_t {
   kOpenExisting,  // keeps the contents; the end is the file's size; fails with NotFound if there is no such file
 };
 
+// What a file is for: a hint to a file system that places or buffers files by their use. Has no effect on results.
+enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest };
+struct FileUse {
+  FileUseKind kind = FileUseKind::kOther;
+  uint64_t expected_bytes = 0;  // about what will be written; 0: unknown
+};
+
+enum class LockRequest : uint8_t {
+  kIfFree,    // fails with Unavailable while another holds the lock
+  kTakeOver,  // fences another client that holds the lock, and takes it; Unimplemented without the capability `fences`
+};
+
 // A lock that is held until the object is destroyed.
+//
+// Fencing is the file system's duty, because the engine does not ask `Check` before each write. With the capability
+// `fences`, from the moment at which the `Lock` of another client has returned (because it took the lock over, or
+// because the lock expired while its holder slept), no call of the earlier holder changes anything in the directory
+// any more, whether it began before or after: it fails with `Aborted`, now and for ever, or what it did is seen by the
+// new holder from the start. A `Sync` of the earlier holder returns ok only if the new holder sees what it covered. The
+// earlier holder's reads go on. What it had written and no sync had covered may be lost, as when its process dies.
+//
+// A client cannot take a lock over from itself: that fails with Unavailable.
 class SEPAL_EXPORT DirectoryLock {
  public:
   virtual ~DirectoryLock() = default;
-  // Ok while this process holds the lock; an error in a forked child, or if the lock file was replaced.
+  // Ok while this client holds the lock, as far as is known: it never waits for a network. An error in a forked child,
+  // or if the lock file was replaced; Aborted once another has taken the lock over.
   virtual absl::Status Check() const = 0;
 };
 
@@ -168,12 +207,14 @@ class SEPAL_EXPORT Directory {
   // calling thread. Returns after the last. The files must have been opened by this directory. The default reads them
   // one by one.
   virtual void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const;
-  // The engine writes a file through one object at a time, while any number of readers read it. A reader sees
-  // everything that was written before its read.
-  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) = 0;
+  // The engine writes a file through one object at a time, while any number of readers read it. A reader of the same
+  // client sees everything that was written before its read.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                                     FileUse use = {}) = 0;
   // Lists the regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
-  // Removes the name; NotFound if it does not exist. Files that are open under it can still be read and written.
+  // Removes the name; NotFound if it does not exist. Files that this client has open under it can still be
+  // read and written; what another client has open may fail with Aborted from then on.
   virtual absl::Status Remove(std::string_view name) = 0;
   // Renames `from` to `to`; AlreadyExists if `to` exists.
   virtual absl::Status Rename(std::string_view from, std::string_view to) = 0;
@@ -181,14 +222,16 @@ class SEPAL_EXPORT Directory {
   // `target` is a directory of another file system class, and without the capability, which is the default. An error if
   // the two are on different file systems.
   virtual absl::Status Link(std::string_view name, Directory& target, std::string_view new_name);
-  // Makes all creations, removals, renames and links that returned before the call durable.
+  // Makes all creations, removals, renames and links that returned before the call durable. Does nothing where they
+  // are as they return.
   virtual absl::Status Sync() = 0;
   // Takes the exclusive lock that the file `name` stands for. The file is created if it is missing, and never removed.
   // `Unavailable` if the lock is taken; the message names the holder if it is known.
-  virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) = 0;
+  virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name,
+                                                              LockRequest mode = LockRequest::kIfFree) = 0;
   // The number of bytes that this process may still write here; UINT64_MAX if the file system does not count them. A
   // hint: the engine checks it before a flush or compaction, which waits if there is too little; if the call fails, the
-  // engine tries to write regardless.
+  // engine tries to write regardless. Never waits for a network: a store elsewhere answers with what it last heard.
   virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
 };
 

@@ -92,6 +92,12 @@ struct Options {
   // writer. What it reads from the log may not survive a power loss. Cannot be combined with the two options above
   // (InvalidArgument).
   bool read_only = false;
+  // Take the database over from another client of a shared store that has it open, or died with it: that one is fenced
+  // first, so that every later write and sync of it fails with Aborted, and all that it acknowledged with `sync` is
+  // there. Opening fails with Unimplemented where the file system cannot fence (Capabilities::fences): a lock on local
+  // files belongs to a process of this machine, and is free once that has ended. Cannot be combined with `read_only`
+  // (InvalidArgument). DB::Destroy and DB::Repair never take over.
+  bool take_over = false;
 
   // Memory for everything, in bytes: memtables, cached blocks, filters, open tables, compaction buffers, pinned values.
   // Between 8 MiB and 64 TiB. There is no unlimited value: the block cache fills whatever it is given. With blocks of 4

@@ -94,13 +94,14 @@ class PosixDirectory final : public Directory {
   void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
     ReadManyPosix(requests, done);
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override;
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override;
   absl::Status Link(std::string_view name, Directory& target, std::string_view new_name) override;
   absl::Status Sync() override;
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override;
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override;
   absl::StatusOr<uint64_t> FreeBytes() override;
 
  private:
@@ -192,7 +193,8 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> PosixDirectory::OpenForRead(std::s
   return MakePosixDirectFile(*std::move(fd), PathOf(name));
 }
 
-absl::StatusOr<std::unique_ptr<WritableFile>> PosixDirectory::OpenForWrite(std::string_view name, WriteMode mode) {
+absl::StatusOr<std::unique_ptr<WritableFile>> PosixDirectory::OpenForWrite(std::string_view name, WriteMode mode,
+                                                                           FileUse) {
   struct stat info;
   const int flags = mode == WriteMode::kCreateNew ? O_RDWR | O_CREAT | O_EXCL : O_RDWR;
   ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, flags, &info));
@@ -278,10 +280,19 @@ absl::Status PosixDirectory::LockIsTaken(int fd, const std::string& path) const 
       "%s: the directory %s is in use by %s; close the database there first, or open it read-only", path, path_, who));
 }
 
-absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_view name) {
+absl::Status CannotTakeOver(const std::string& path) {
+  return absl::UnimplementedError(
+      absl::StrFormat("%s: lock: a lock on local files cannot be taken over (take_over), because the file system "
+                      "cannot keep its holder "
+                      "from writing; end the process that holds it, and open the database without take_over",
+                      path));
+}
+
+absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_view name, LockRequest mode) {
   constexpr int kAttempts = 16;
   const std::string name_text(name);
   const std::string path = PathOf(name);
+  if (mode == LockRequest::kTakeOver) return CannotTakeOver(path);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     struct stat held;
     ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, O_RDWR | O_CREAT, &held));

@@ -50,8 +50,9 @@ class FdLimitedDirectory final : public Directory {
   const std::string& path() const override { return base_->path(); }
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override;
   void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override;
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    return WithRoom([&] { return base_->OpenForWrite(name, mode); });
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override {
+    return WithRoom([&] { return base_->OpenForWrite(name, mode, use); });
   }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override {
     return WithRoom([&] { return base_->List(); });
@@ -62,7 +63,9 @@ class FdLimitedDirectory final : public Directory {
     return base_->Link(name, target, new_name);
   }
   absl::Status Sync() override { return base_->Sync(); }
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override {
+    return base_->Lock(name, mode);
+  }
   absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
 
  private:

@@ -29,8 +29,9 @@ class SyncFailureLatchDirectory final : public Directory {
   void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
     base_->ReadMany(requests, done);
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    return base_->OpenForWrite(name, mode);
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override {
+    return base_->OpenForWrite(name, mode, use);
   }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
   absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
@@ -39,7 +40,9 @@ class SyncFailureLatchDirectory final : public Directory {
     return base_->Link(name, target, new_name);
   }
   absl::Status Sync() override;
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override {
+    return base_->Lock(name, mode);
+  }
   absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
 
  private:

@@ -11,6 +11,9 @@ namespace sepal {
 
 namespace {
 
+// How large it gets is not known as it is begun.
+constexpr FileUse kTableUse = {.kind = FileUseKind::kTable, .expected_bytes = 0};
+
 void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {
   if (cache != nullptr) cache->NoteGone(cache->FileOf(number.value()));
   directory->Remove(TableFileName(number)).IgnoreError();
@@ -21,7 +24,7 @@ void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {
 absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutputContext& context, int level) {
   const FileNumber number = context.new_file_number();
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
-                   context.directory->OpenForWrite(TableFileName(number), WriteMode::kCreateNew));
+                   context.directory->OpenForWrite(TableFileName(number), WriteMode::kCreateNew, kTableUse));
   if (context.pacing.limiter != nullptr) file = std::make_unique<RateLimitedFile>(std::move(file), context.pacing);
   return std::unique_ptr<TableOutput>(new TableOutput(context, number, context.new_table_id(), std::move(file), level));
 }

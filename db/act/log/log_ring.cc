@@ -28,7 +28,9 @@ absl::StatusOr<std::unique_ptr<LogRing>> LogRing::Make(Directory* directory, Opt
   const std::string name = RingFileName(options.number);
   // A file whose name is taken is kept: numbers are used once, so it does not belong to this log, and may hold
   // another's records.
-  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, directory->OpenForWrite(name, WriteMode::kCreateNew));
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                   directory->OpenForWrite(name, WriteMode::kCreateNew,
+                                           {.kind = FileUseKind::kLog, .expected_bytes = options.bytes}));
   absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file.get(), options.bytes);
   if (region.ok()) {
     return std::unique_ptr<LogRing>(new LogRing(std::move(options), std::move(file), std::move(region).value()));

@@ -13,7 +13,8 @@ namespace sepal {
 
 absl::StatusOr<PreallocatedLog::Made> PreallocatedLog::Create(Directory* directory, FileNumber number, uint64_t bytes) {
   Made made{.number = number, .file = nullptr, .space_bytes = bytes};
-  ASSIGN_OR_RETURN(made.file, directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew));
+  ASSIGN_OR_RETURN(made.file, directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew,
+                                                      {.kind = FileUseKind::kLog, .expected_bytes = bytes}));
   absl::Status status = made.file->Allocate(0, bytes);
   if (absl::IsResourceExhausted(status) && bytes > kLogHeaderBytes) {
     made.space_bytes = kLogHeaderBytes;

@@ -14,7 +14,9 @@ namespace sepal {
 namespace {
 
 absl::Status CutTo(Directory* directory, const std::string& name, uint64_t bytes) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, directory->OpenForWrite(name, WriteMode::kOpenExisting));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<WritableFile> file,
+      directory->OpenForWrite(name, WriteMode::kOpenExisting, {.kind = FileUseKind::kLog, .expected_bytes = 0}));
   if (file->Size() > bytes) RETURN_IF_ERROR(file->Truncate(bytes));
   // Also where it is cut already: the ring cuts a file without a sync once the log goes on in the next.
   RETURN_IF_ERROR(file->Sync());

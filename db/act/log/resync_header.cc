@@ -18,7 +18,9 @@ absl::Status MakeLastHeaderDurable(Directory* directory, const LogRecovery& reco
     ASSIGN_OR_RETURN(const size_t read, file->Read(0, header.size(), header.data()));
     header.resize(read);
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, directory->OpenForWrite(name, WriteMode::kOpenExisting));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<WritableFile> file,
+      directory->OpenForWrite(name, WriteMode::kOpenExisting, {.kind = FileUseKind::kLog, .expected_bytes = 0}));
   RETURN_IF_ERROR(file->WriteAt(0, header));
   RETURN_IF_ERROR(file->Sync());
   return file->Close();

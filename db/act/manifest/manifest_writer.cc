@@ -16,6 +16,7 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kAllocationStepBytes = 64 << 10;
+constexpr FileUse kManifestUse = {.kind = FileUseKind::kManifest, .expected_bytes = 0};
 constexpr size_t kSnapshotPieceBytes = 256 << 10;
 constexpr uint64_t kControlRecordBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
 
@@ -53,7 +54,7 @@ absl::StatusOr<std::unique_ptr<ManifestWriter>> ManifestWriter::Create(Directory
   }
   std::unique_ptr<ManifestWriter> manifest(new ManifestWriter(directory, number));
   const std::string name = ManifestFileName(number);
-  ASSIGN_OR_RETURN(manifest->file_, directory->OpenForWrite(name, WriteMode::kCreateNew));
+  ASSIGN_OR_RETURN(manifest->file_, directory->OpenForWrite(name, WriteMode::kCreateNew, kManifestUse));
   if (absl::Status status = manifest->WriteSnapshot(database_id, snapshot); !status.ok()) {
     manifest->file_.reset();
     const absl::Status removed = RemoveDurably(directory, std::span(&name, 1));
@@ -71,7 +72,7 @@ absl::StatusOr<std::unique_ptr<ManifestWriter>> ManifestWriter::Reopen(Directory
   SEPAL_CHECK(recovered.found);
   std::unique_ptr<ManifestWriter> manifest(new ManifestWriter(directory, recovered.number));
   ASSIGN_OR_RETURN(manifest->file_,
-                   directory->OpenForWrite(ManifestFileName(recovered.number), WriteMode::kOpenExisting));
+                   directory->OpenForWrite(ManifestFileName(recovered.number), WriteMode::kOpenExisting, kManifestUse));
   if (manifest->file_->Size() != recovered.length_bytes) {
     RETURN_IF_ERROR(manifest->file_->Truncate(recovered.length_bytes));
   }

@@ -137,6 +137,10 @@ absl::Status CheckOptions(const Options& options) {
   if (options.read_only && (options.create_if_missing || options.error_if_exists)) {
     return absl::InvalidArgumentError("read_only cannot be combined with create_if_missing or error_if_exists");
   }
+  if (options.read_only && options.take_over) {
+    return absl::InvalidArgumentError(
+        "read_only cannot be combined with take_over: a reader takes no lock, and needs nobody's");
+  }
   return absl::OkStatus();
 }
 

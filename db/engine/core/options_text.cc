@@ -80,6 +80,7 @@ constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {
     {"create_if_missing", "how the database is opened is up to the program"},
     {"error_if_exists", "how the database is opened is up to the program"},
     {"read_only", "how the database is opened is up to the program"},
+    {"take_over", "how the database is opened is up to the program"},
     {"comparator", "the program has the comparator"},
     {"ttl", "the database has it"},
     {"merge_operator", "the program has the operator, and the database has its name"},

@@ -181,7 +181,9 @@ class CheckpointWriter {
   absl::Status Copy(Directory* from, const std::string& name, uint64_t size) {
     ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> in, from->OpenForRead(name));
     in->Advise(AccessPattern::kSequential);
-    ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, target_->OpenForWrite(name, WriteMode::kCreateNew));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<WritableFile> out,
+        target_->OpenForWrite(name, WriteMode::kCreateNew, {.kind = FileUseKind::kTable, .expected_bytes = size}));
     made_.push_back(name);
     RETURN_IF_ERROR(out->Allocate(0, size));
     std::string buffer(std::min<uint64_t>(size, kCopyBytes), '\0');

@@ -28,8 +28,8 @@ class TwoLocks final : public DirectoryLock {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory) {
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> lock = log_directory->Lock(kLockFileName);
+absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory, LockRequest mode) {
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> lock = log_directory->Lock(kLockFileName, mode);
   if (lock.ok()) return lock;
   const std::string what =
       absl::IsUnavailable(lock.status()) ? "is in use by another open database" : "cannot be locked";
@@ -38,10 +38,11 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_d
                                       log_directory->path(), what, lock.status().message()));
 }
 
-absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDatabase(Directory* directory, Directory* log_directory) {
-  ASSIGN_OR_RETURN(std::unique_ptr<DirectoryLock> own, directory->Lock(kLockFileName));
+absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDatabase(Directory* directory, Directory* log_directory,
+                                                            LockRequest mode) {
+  ASSIGN_OR_RETURN(std::unique_ptr<DirectoryLock> own, directory->Lock(kLockFileName, mode));
   if (log_directory == nullptr) return own;
-  ASSIGN_OR_RETURN(std::unique_ptr<DirectoryLock> logs, LockLogDirectory(log_directory));
+  ASSIGN_OR_RETURN(std::unique_ptr<DirectoryLock> logs, LockLogDirectory(log_directory, mode));
   return std::make_unique<TwoLocks>(std::move(own), std::move(logs));
 }
 

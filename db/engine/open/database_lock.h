@@ -11,9 +11,11 @@ namespace sepal {
 
 // `log_directory`: null where the logs lie in `directory`. Both are held until the lock goes, the database's the
 // longest, and `Check` is of both. `Unavailable` where another holds one.
-absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDatabase(Directory* directory, Directory* log_directory);
+absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDatabase(Directory* directory, Directory* log_directory,
+                                                            LockRequest mode = LockRequest::kIfFree);
 
 // Of a separate log directory alone. An error names it, and what to do.
-absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory);
+absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory,
+                                                                LockRequest mode = LockRequest::kIfFree);
 
 }  // namespace sepal

@@ -83,6 +83,15 @@ absl::Status Opening::OpenAndLock() {
       absl::StrFormat("%s was made and is not there: others remove it, or it is a symbolic link to nothing", path_));
 }
 
+// Said at the first opening with the option, not on the day on which another holds the lock.
+absl::Status Opening::CheckCanTakeOver(const Directory& directory) const {
+  if (!options_.take_over || directory.capabilities().fences) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrFormat(
+      "take_over: the file system of %s cannot keep another holder of its lock from writing; end the process that has "
+      "the database open, and open it without take_over",
+      directory.path()));
+}
+
 absl::Status Opening::OpenDirectories() {
   const bool create = options_.create_if_missing;
   absl::StatusOr<std::unique_ptr<Directory>> directory = world_.file_system->OpenDirectory(path_, create);
@@ -98,10 +107,12 @@ absl::Status Opening::OpenDirectories() {
                         path_));
   }
   RETURN_IF_ERROR(CheckNotForeign(directory->get(), path_));
+  RETURN_IF_ERROR(CheckCanTakeOver(**directory));
   std::unique_ptr<Directory> log_directory;
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
   if (elsewhere) {
     ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));
+    RETURN_IF_ERROR(CheckCanTakeOver(*log_directory));
   }
   parts_.core =
       std::make_shared<Core>(world_, options_, tuning_, std::move(directory).value(), std::move(log_directory));
@@ -119,7 +130,9 @@ absl::Status Opening::TakeLock() {
           absl::StrFormat("there is no database in %s; set create_if_missing to create one", path_));
     }
   }
-  ASSIGN_OR_RETURN(parts_.state->directory_lock, LockDatabase(directory, parts_.core->separate_log_directory.get()));
+  ASSIGN_OR_RETURN(parts_.state->directory_lock,
+                   LockDatabase(directory, parts_.core->separate_log_directory.get(),
+                                options_.take_over ? LockRequest::kTakeOver : LockRequest::kIfFree));
   return absl::OkStatus();
 }
 

@@ -52,6 +52,7 @@ class Opening {
   absl::Status CheckAddressSpace() const;
   absl::Status CheckLogDirectory() const;
   absl::Status OpenAndLock();
+  absl::Status CheckCanTakeOver(const Directory& directory) const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
   absl::Status GuardAndStartInfoLog();

@@ -3,6 +3,10 @@
 // It keeps the durable state of bytes (memory_node.h) and of names apart from the current one, so that `Crash` can
 // leave any state that the contract allows. The outcome depends only on the calls and the seed.
 //
+// Several clients may have one store, as processes of several machines have: `AnotherClient`. A client that takes a
+// lock over fences the one that held it (DirectoryLock has the law), and without the capability `outlives_process` a
+// client that dies, or is fenced, loses of each file that it was writing a suffix of what no sync had covered.
+//
 // Safe for concurrent use. Handles may outlive it. Memory: one copy of each file, and unsynced sectors twice.
 #pragma once
 
@@ -18,7 +22,9 @@
 namespace sepal {
 
 enum class CrashMode : uint8_t {
-  kKillProcess,   // the process dies: everything that was written stays, and stays unsynced
+  // The process dies, with every client in it: everything that was written stays, and stays unsynced. Without the
+  // capability `outlives_process` a suffix of what was not synced is lost, which the seed chooses.
+  kKillProcess,
   kLoseUnsynced,  // power is lost, and with it everything that was not synced
   kAnySubset,  // power is lost: any subset of the unsynced sectors and name changes persists, with any size in between
 };
@@ -31,10 +37,13 @@ class UnsyncedLoser {
   virtual void LoseUnsynced() = 0;
 };
 
+struct MemoryClient;
+
 class MemoryFileSystem final : public FileSystem {
  public:
-  explicit MemoryFileSystem(Capabilities capabilities = {
-                                .map = true, .hard_link = true, .allocate = true, .direct_reads = true});
+  explicit MemoryFileSystem(
+      Capabilities capabilities = {
+          .map = true, .hard_link = true, .allocate = true, .direct_reads = true, .fences = true});
   ~MemoryFileSystem() override;
 
   absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override;
@@ -43,6 +52,14 @@ class MemoryFileSystem final : public FileSystem {
   // Simulates a crash. Afterwards every call on an older handle fails, a Store into an older mapping has no effect on
   // the file, and no lock is held.
   void Crash(CrashMode mode, uint64_t seed = 0);
+
+  // Another client of the same store: its handles die with it alone, and its locks are its own.
+  MemoryFileSystem AnotherClient() const;
+  // This client dies: every later call on its handles fails, its locks are free, and what it had not sent is lost. Each
+  // client that is opened then lives, this one too.
+  void KillClient(uint64_t seed = 0);
+  // This client's locks are free for others, as if it had slept for longer than a lease. Who takes one fences it.
+  void ExpireLocks();
 
   // Returns an independent disk with the current state of this one, unsynced data included; no file is open on it and
   // no lock is held.
@@ -67,6 +84,7 @@ class MemoryFileSystem final : public FileSystem {
   explicit MemoryFileSystem(std::shared_ptr<State> state);
 
   const std::shared_ptr<State> state_;
+  const std::shared_ptr<MemoryClient> client_;
 };
 
 }  // namespace sepal

@@ -675,7 +675,13 @@ int main(void) {
   sepal_put(db, wo, "k", 1, "v", 1, &error);
   expect_error("FAILED_PRECONDITION");
   sepal_close(db);
+  sepal_options_set_take_over(options, 1);
+  CHECK(sepal_open(options, checkpoint, &error) == NULL);
+  expect_error("INVALID_ARGUMENT");
   sepal_options_set_read_only(options, 0);
+  CHECK(sepal_open(options, checkpoint, &error) == NULL);
+  expect_error("UNIMPLEMENTED"); /* local files */
+  sepal_options_set_take_over(options, 0);
 
   test_repair(options, checkpoint, ro);
   test_numbers_out_of_range(other);

@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/util/files/file_system_worlds.h"
 #include "util/base/random.h"
 #include "util/base/strings.h"

@@ -94,6 +94,9 @@ class FileSystemThroughC {
     calls->lock = [](void* directory, const char* name, void** lock, char* m) {
       return Give(As<Directory>(directory).Lock(name), lock, m);
     };
+    calls->take_over = [](void* directory, const char* name, void** lock, char* m) {
+      return Give(As<Directory>(directory).Lock(name, LockRequest::kTakeOver), lock, m);
+    };
     calls->check_lock = [](void* lock, char* m) { return Code(As<DirectoryLock>(lock).Check(), m); };
     calls->unlock = Delete<DirectoryLock>;
   }
@@ -131,6 +134,14 @@ class FileSystemThroughC {
                                char* m) {
       const WriteMode mode = create_new != 0 ? WriteMode::kCreateNew : WriteMode::kOpenExisting;
       const int code = Give(As<Directory>(directory).OpenForWrite(name, mode), file, m);
+      if (code == sepal_ok) *size = As<WritableFile>(*file).Size();
+      return code;
+    };
+    calls->open_for_write_as = [](void* directory, const char* name, unsigned char create_new, int kind,
+                                  uint64_t expected_bytes, void** file, uint64_t* size, char* m) {
+      const WriteMode mode = create_new != 0 ? WriteMode::kCreateNew : WriteMode::kOpenExisting;
+      const FileUse use = {.kind = static_cast<FileUseKind>(kind), .expected_bytes = expected_bytes};
+      const int code = Give(As<Directory>(directory).OpenForWrite(name, mode, use), file, m);
       if (code == sepal_ok) *size = As<WritableFile>(*file).Size();
       return code;
     };

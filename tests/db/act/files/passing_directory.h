@@ -19,14 +19,17 @@ class PassingDirectory : public Directory {
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
     return base_->OpenForRead(name, mode);
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    return base_->OpenForWrite(name, mode);
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override {
+    return base_->OpenForWrite(name, mode, use);
   }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
   absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
   absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }
   absl::Status Sync() override { return base_->Sync(); }
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name, LockRequest mode) override {
+    return base_->Lock(name, mode);
+  }
   absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
 
  protected:

@@ -25,8 +25,9 @@ class PopulateDirectory final : public PassingDirectory {
 
   PopulateDirectory(Directory* base, Calls* calls) : PassingDirectory(base), calls_(calls) {}
 
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, PassingDirectory::OpenForWrite(name, mode));
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
+                                                             FileUse use) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, PassingDirectory::OpenForWrite(name, mode, use));
     return std::make_unique<File>(std::move(file), calls_);
   }
 
