@@ -1,5 +1,5 @@
 # What `cmake --install` puts where. Components: runtime (the shared library), devel (headers, static library, CMake
-# package, pkg-config file), tools (the programs, their manual page and completion).
+# package, pkg-config file), tools (the programs, their manual page and completion), rados (what Ceph needs).
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,7 +13,14 @@ install(TARGETS ${SEPAL_LIBRARIES} EXPORT sepalTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT devel
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/sepal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN "rados.h" EXCLUDE)
+# Component rados: a package of its own, for those who have Ceph.
+if(TARGET sepal_rados)
+  install(TARGETS sepal_rados EXPORT sepalRadosTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT rados INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/include/sepal/rados.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sepal" COMPONENT rados)
+  install(EXPORT sepalRadosTargets NAMESPACE sepal:: DESTINATION "${sepal_cmake_dir}" COMPONENT rados)
+endif()
 install(EXPORT sepalTargets NAMESPACE sepal:: DESTINATION "${sepal_cmake_dir}" COMPONENT devel)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/sepalConfig.cmake.in"
@@ -28,6 +35,11 @@ foreach(module sepal sepal-filter)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
 endforeach()
 install(FILES "${PROJECT_BINARY_DIR}/sepal.pc" "${PROJECT_BINARY_DIR}/sepal-filter.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT devel)
+
+if(TARGET sepal_rados)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/sepal-rados.pc.in" "${PROJECT_BINARY_DIR}/sepal-rados.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/sepal-rados.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT rados)
+endif()
 
 if(TARGET sepal)
   install(PROGRAMS $<TARGET_FILE:sepal> DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

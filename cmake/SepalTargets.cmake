@@ -158,6 +158,21 @@ macro(sepal_simulation)
   add_library(sepal::simulation ALIAS sepal_simulation)
 endmacro()
 
+# sepal::rados, over the static library.
+macro(sepal_rados_library)
+  if(NOT SEPAL_HAS_LIBRADOS)
+    message(FATAL_ERROR "SEPAL_RADOS needs librados (Debian: librados-dev)")
+  endif()
+  file(GLOB rados_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/rados/*.cc")
+  add_library(sepal_rados STATIC ${rados_sources})
+  target_include_directories(sepal_rados PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(sepal_rados PUBLIC sepal_static
+    PRIVATE $<BUILD_INTERFACE:sepal_settings> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${SEPAL_ABSL_LIBRARIES} rados)
+  set_target_properties(sepal_rados PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME rados)
+  sepal_precompile(sepal_rados sepal_rados)
+  add_library(sepal::rados ALIAS sepal_rados)
+endmacro()
+
 # sepal_internal_user(TARGET): lets a test, tool or benchmark of this tree see the internal headers.
 function(sepal_internal_user target)
   target_link_libraries(${target} PRIVATE sepal_static sepal_settings ${SEPAL_ABSL_LIBRARIES})

@@ -68,7 +68,7 @@ check_sources() {
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing db/decide/transaction " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read db/engine/transaction " \
-        "db/engine/open db/engine/face db/doctor db/sync db/c bindings/python/src bindings/node/src compat/leveldb " \
+        "db/engine/open db/engine/face db/doctor db/sync db/c rados bindings/python/src bindings/node/src compat/leveldb " \
         "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")
       for (i = 1; i <= count; i++) ranks[rooms[i]] = i
@@ -185,7 +185,7 @@ public_names() {
 }
 plain() { tr -d _ | tr '[:upper:]' '[:lower:]'; }
 if [ ${#c_headers[@]} -gt 0 ]; then
-  mapfile -t public_headers < <(find include/sepal -name '*.h' -not -name 'c.h' -not -name 'c_*.h' -not -path '*/simulation/*' | sort)
+  mapfile -t public_headers < <(find include/sepal -name '*.h' -not -name 'c.h' -not -name 'c_*.h' -not -name 'rados.h' -not -path '*/simulation/*' | sort)
   words=$(cat "${c_headers[@]}" | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | grep -oE '[A-Za-z0-9_]+' |
     plain | sort -u)
   while IFS= read -r name; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # The Debian packages that Sepal needs, in one place. Sourced by the other scripts.
-#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint, docs, disk, gate
+#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint, docs, disk, gate, rados
 
 sepal_packages_build=(build-essential g++ cmake ninja-build pkg-config libabsl-dev libsnappy-dev liblz4-dev libzstd-dev
   libxxhash-dev liburing-dev libcli11-dev nlohmann-json3-dev libedit-dev)
@@ -11,6 +11,8 @@ sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev
 sepal_packages_lint=(clang-14 clang-tidy-14 clang-format-14 git)
 sepal_packages_docs=(doxygen)
 sepal_packages_disk=(fio)
+# A real Ceph, on this machine: 95 packages with what they need.
+sepal_packages_rados=(ceph-mon ceph-mgr ceph-osd ceph-common librados-dev)
 sepal_packages_gate=(git python3 valgrind)
 
 say() { printf '== %s\n' "$*" >&2; }

@@ -1,0 +1,307 @@
+#include "rados/file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::rados {
+
+struct File::Sent {
+  File* file = nullptr;
+  uint64_t number = 0;
+};
+
+File::File(std::shared_ptr<Space> space, rados_ioctx_t home, std::string_view name, const Entry& entry)
+    : space_(std::move(space)), home_(home), entry_(entry), name_(name) {}
+
+File::~File() {
+  if (lingers_) client().Unregister(this);
+  MutexLock lock(&mutex_);
+  while (!on_their_way_.empty()) changed_.Wait(&mutex_);
+  for (auto& [space, entry] : removed_) {
+    if (size_known_) entry.size = static_cast<int64_t>(size_);
+    client().Bury(space, entry, objects_);
+  }
+}
+
+std::string File::path() const {
+  File* const self = const_cast<File*>(this);
+  return space_->PathOf(self->Name());
+}
+
+std::string File::Name() {
+  MutexLock lock(&mutex_);
+  return name_;
+}
+
+bool File::Removed() {
+  MutexLock lock(&mutex_);
+  return !removed_.empty();
+}
+
+void File::NoteRenamed(std::string_view name) {
+  MutexLock lock(&mutex_);
+  name_ = std::string(name);
+}
+
+void File::NoteRemoved(const std::string& space, const Entry& entry) {
+  MutexLock lock(&mutex_);
+  removed_.emplace_back(space, entry);
+}
+
+uint64_t File::Size() {
+  MutexLock lock(&mutex_);
+  return size_;
+}
+
+absl::Status File::LearnSize() {
+  {
+    MutexLock lock(&mutex_);
+    if (writing_ || size_known_) return absl::OkStatus();
+  }
+  uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry_.size, 0));
+  if (entry_.size < 0) {
+    const std::string what = path();
+    absl::StatusOr<uint64_t> measured = client().Measure(home_, entry_, what);
+    if (absl::IsAborted(measured.status())) {
+      ASSIGN_OR_RETURN(const rados_ioctx_t io,
+                       client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home));
+      measured = client().Measure(io, entry_, what);
+    }
+    ASSIGN_OR_RETURN(size, std::move(measured));
+  }
+  MutexLock lock(&mutex_);
+  if (writing_) return absl::OkStatus();
+  // Another client may be writing to a file of unknown size, so that it is asked for again.
+  size_known_ = entry_.size >= 0;
+  size_ = size;
+  objects_ = (size + entry_.object_bytes - 1) / entry_.object_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status File::BeginWriting(FileUse use, bool anew) {
+  if (!anew) {
+    RETURN_IF_ERROR(LearnSize());
+    // What a client that died sent beyond the end must not meet what comes now.
+    MutexLock lock(&mutex_);
+    const uint64_t objects = objects_;
+    if (!writing_ && entry_.size < 0) RETURN_IF_ERROR(client().RemoveObjects(home_, entry_, objects, objects));
+  }
+  {
+    MutexLock lock(&mutex_);
+    writing_ = size_known_ = true;
+    unit_ = use.kind == FileUseKind::kTable ? entry_.object_bytes
+                                            : std::min(entry_.object_bytes, client().options().log_buffer_bytes);
+  }
+  if (use.kind != FileUseKind::kTable && !lingers_) {
+    lingers_ = true;
+    client().Register(this);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::EndWriting() {
+  MutexLock lock(&mutex_);
+  return SendAndAwait();
+}
+
+// Called by librados. Nothing of the file is touched after the lock is free: it may go then.
+void File::OnSent(rados_completion_t completion, void* argument) {
+  const std::unique_ptr<Sent> sent(static_cast<Sent*>(argument));
+  File& file = *sent->file;
+  const int code = rados_aio_get_return_value(completion);
+  MutexLock lock(&file.mutex_);
+  if (code < 0) {
+    const std::string path = file.space_->PathOf(file.name_);
+    absl::Status status = file.client().Note(code, path);
+    // The next holder of the lock has read it to the end and removed it.
+    if (code == -ENOENT || code == -EEXIST) {
+      status = absl::AbortedError(absl::StrFormat("%s: another client has taken the database over", path));
+    }
+    KeepFirst(&file.failure_, status);
+  }
+  file.on_their_way_.erase(sent->number);
+  file.changed_.NotifyAll();
+}
+
+void File::SendPart(uint64_t at, std::string_view part) {
+  const uint64_t object = at / entry_.object_bytes;
+  WriteOp op;
+  if (object < objects_) {
+    op.MustExist();
+  } else {
+    op.Create(/*exclusive=*/true);
+    objects_ = object + 1;
+  }
+  op.Write(part, at % entry_.object_bytes);
+  auto sent = std::make_unique<Sent>(Sent{this, next_number_++});
+  on_their_way_.insert(sent->number);
+  rados_completion_t completion = nullptr;
+  rados_aio_create_completion2(sent.get(), &File::OnSent, &completion);
+  ++client().counts.data_writes;
+  client().NoteWritten(part.size());
+  const int code =
+      rados_aio_write_op_operate(op.get(), home_, completion, ObjectName(entry_.id, object).c_str(), nullptr, 0);
+  rados_aio_release(completion);
+  if (code >= 0) {
+    (void)sent.release();
+    return;
+  }
+  on_their_way_.erase(sent->number);
+  KeepFirst(&failure_, client().Note(code, space_->PathOf(name_)));
+}
+
+// The first `bytes` of the buffer.
+void File::Send(size_t bytes) {
+  std::string_view rest = std::string_view(buffer_).substr(0, bytes);
+  uint64_t at = buffer_begin_;
+  while (!rest.empty() && failure_.ok()) {
+    const std::string_view part = rest.substr(0, entry_.object_bytes - at % entry_.object_bytes);
+    while (on_their_way_.size() >= Client::InFlightWrites(entry_.object_bytes)) changed_.Wait(&mutex_);
+    SendPart(at, part);
+    at += part.size();
+    rest.remove_prefix(part.size());
+  }
+  buffer_.erase(0, bytes);
+  buffer_begin_ += bytes;
+}
+
+absl::Status File::SendAndAwait() {
+  if (failure_.ok()) KeepFirst(&failure_, space_->Lost());
+  if (!buffer_.empty() && failure_.ok()) Send(buffer_.size());
+  const uint64_t end = next_number_;
+  while (!on_their_way_.empty() && *on_their_way_.begin() < end) changed_.Wait(&mutex_);
+  return failure_;
+}
+
+void File::SendWhatLingers() {
+  // Whoever holds the lock is sending, or fills the buffer.
+  if (!mutex_.TryLock()) return;
+  if (writing_ && !buffer_.empty() && on_their_way_.empty() && failure_.ok()) Send(buffer_.size());
+  mutex_.Unlock();
+}
+
+absl::Status File::Put(uint64_t offset, std::string_view bytes) {
+  RETURN_IF_ERROR(failure_);
+  if (!buffer_.empty() && offset != buffer_begin_ + buffer_.size()) Send(buffer_.size());
+  if (buffer_.empty()) buffer_begin_ = offset;
+  buffer_.append(bytes);
+  size_ = std::max(size_, offset + bytes.size());
+  // Up to a whole unit, so that objects are written at once.
+  const uint64_t end = buffer_begin_ + buffer_.size();
+  const uint64_t whole = end / unit_ * unit_;
+  if (whole > buffer_begin_) Send(whole - buffer_begin_);
+  return failure_;
+}
+
+absl::Status File::Write(uint64_t offset, std::string_view bytes) {
+  constexpr uint64_t kZerosAtOnce = uint64_t{1} << 20;
+  MutexLock lock(&mutex_);
+  if (bytes.empty()) return failure_;
+  while (size_ < offset) {
+    const uint64_t gap = std::min(offset - size_, kZerosAtOnce);
+    RETURN_IF_ERROR(Put(size_, std::string(gap, '\0')));
+  }
+  return Put(offset, bytes);
+}
+
+absl::Status File::Sync() {
+  MutexLock lock(&mutex_);
+  return SendAndAwait();
+}
+
+absl::Status File::Shrink(uint64_t size) {
+  RETURN_IF_ERROR(SendAndAwait());
+  const uint64_t last = size / entry_.object_bytes;
+  // From the end, so that a death in between leaves no gap.
+  while (objects_ > last) {
+    const uint64_t object = objects_ - 1;
+    WriteOp op;
+    op.MustExist();
+    if (object == last) {
+      op.Truncate(size % entry_.object_bytes);
+    } else {
+      op.Remove();
+    }
+    ++client().counts.data_writes;
+    const int code = op.Run(home_, ObjectName(entry_.id, object));
+    if (code < 0) {
+      KeepFirst(&failure_, client().Note(code, space_->PathOf(name_)));
+      return failure_;
+    }
+    if (object == last) break;
+    --objects_;
+  }
+  size_ = size;
+  return absl::OkStatus();
+}
+
+absl::Status File::Truncate(uint64_t size) {
+  uint64_t end = 0;
+  {
+    MutexLock lock(&mutex_);
+    if (size <= size_) return Shrink(size);
+    end = size_;
+  }
+  if (size == end) return absl::OkStatus();
+  return Write(size - 1, std::string_view("\0", 1));
+}
+
+absl::Status File::CheckRoom(uint64_t end) {
+  const std::optional<uint64_t> free = client().FreeBytes();
+  MutexLock lock(&mutex_);
+  const uint64_t more = end > size_ ? end - size_ : 0;
+  if (!free.has_value() || more <= *free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s: %d more bytes, and the pool has room for %d", space_->PathOf(name_), more, *free));
+}
+
+absl::StatusOr<size_t> File::PrepareRead(uint64_t offset, size_t length) {
+  MutexLock lock(&mutex_);
+  if (offset >= size_) return size_t{0};
+  const size_t count = std::min<uint64_t>(length, size_ - offset);
+  const bool unsent = !buffer_.empty() && offset + count > buffer_begin_;
+  if (count > 0 && (unsent || !on_their_way_.empty())) RETURN_IF_ERROR(SendAndAwait());
+  return count;
+}
+
+void File::BeginRead(uint64_t offset, size_t length, char* buffer, rados_callback_t done, void* argument,
+                     std::vector<Part>* parts) {
+  while (length > 0) {
+    const uint64_t in_object = offset % entry_.object_bytes;
+    Part& part = parts->emplace_back(
+        Part{Pending(argument, done), offset / entry_.object_bytes, in_object,
+             static_cast<size_t>(std::min<uint64_t>(length, entry_.object_bytes - in_object)), buffer});
+    ++client().counts.data_reads;
+    const int code = rados_aio_read(home_, ObjectName(entry_.id, part.object).c_str(), part.pending.get(), buffer,
+                                    part.length, in_object);
+    if (code < 0) {
+      part.pending.Failed(code);
+      if (done != nullptr) done(nullptr, argument);
+    }
+    offset += part.length;
+    buffer += part.length;
+    length -= part.length;
+  }
+}
+
+absl::Status File::FinishRead(Part* part) {
+  int code = part->pending.Await();
+  if (code == -ESHUTDOWN) {
+    client().Note(code, path()).IgnoreError();
+    ASSIGN_OR_RETURN(const rados_ioctx_t io, client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home));
+    code = rados_read(io, ObjectName(entry_.id, part->object).c_str(), part->buffer, part->length, part->offset);
+  }
+  if (code == -ENOENT) {
+    return absl::AbortedError(absl::StrFormat("%s: another client has removed the file", path()));
+  }
+  if (code < 0) return client().Note(code, path());
+  if (static_cast<size_t>(code) < part->length) std::memset(part->buffer + code, 0, part->length - code);
+  return absl::OkStatus();
+}
+
+}  // namespace sepal::rados

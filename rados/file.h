@@ -1,0 +1,103 @@
+// A file that this client has open, shared by its readers and its writer: what was written and not sent yet, and what
+// is on its way.
+//
+// Objects are sent whole; logs also when `log_buffer_bytes` are there, or have been for `linger`. Writes to one object
+// are applied in order, and the objects follow each other, so that what a death loses is the end of the file.
+#pragma once
+
+#include <rados/librados.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rados/client.h"
+#include "rados/operations.h"
+#include "rados/space.h"
+#include "sepal/file_system.h"
+#include "util/thread/sync.h"
+
+namespace sepal::rados {
+
+class File final : public Lingering {
+ public:
+  File(std::shared_ptr<Space> space, rados_ioctx_t home, std::string_view name, const Entry& entry);
+  // Waits for what is on its way. If the file has no name any more, its objects go.
+  ~File() override;
+
+  bool InChild() const { return client().InChild(); }
+  std::string path() const;
+  const Entry& made_as() const { return entry_; }
+
+  // Asks for the size where only the objects tell it.
+  absl::Status LearnSize();
+  uint64_t Size();
+
+  // `use` says how long bytes may wait; `anew`: nobody has written to it yet.
+  absl::Status BeginWriting(FileUse use, bool anew);
+  // Sends all, and lets the writer go; ok if all has arrived.
+  absl::Status EndWriting();
+  absl::Status Write(uint64_t offset, std::string_view bytes);
+  absl::Status Sync();
+  absl::Status Truncate(uint64_t size);
+  // Not enough room in the pool for bytes up to `end`, as far as is known.
+  absl::Status CheckRoom(uint64_t end);
+
+  void NoteRenamed(std::string_view name);
+  // A name in `space` that had `entry` is gone.
+  void NoteRemoved(const std::string& space, const Entry& entry);
+  // Whether a name of it was removed.
+  bool Removed();
+  std::string Name();
+
+  // Of a part of one object.
+  struct Part {
+    Pending pending;
+    uint64_t object = 0;
+    uint64_t offset = 0;
+    size_t length = 0;
+    char* buffer = nullptr;
+  };
+  // How many of the bytes there are; what this client wrote of them is where it can be read.
+  absl::StatusOr<size_t> PrepareRead(uint64_t offset, size_t length);
+  // `done`, if any, is called for each part.
+  void BeginRead(uint64_t offset, size_t length, char* buffer, rados_callback_t done, void* argument,
+                 std::vector<Part>* parts);
+  absl::Status FinishRead(Part* part);
+
+  void SendWhatLingers() override;
+
+ private:
+  struct Sent;
+  static void OnSent(rados_completion_t completion, void* sent);
+
+  Client& client() const { return space_->client(); }
+  absl::Status Put(uint64_t offset, std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Send(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendPart(uint64_t at, std::string_view part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SendAndAwait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Shrink(uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::shared_ptr<Space> space_;
+  const rados_ioctx_t home_;
+  const Entry entry_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::string name_ ABSL_GUARDED_BY(mutex_);
+  bool size_known_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t size_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t objects_ ABSL_GUARDED_BY(mutex_) = 0;  // that exist, or are on their way
+  uint64_t unit_ ABSL_GUARDED_BY(mutex_) = 0;     // so many bytes are sent without being asked
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lingers_ = false;
+  uint64_t buffer_begin_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string buffer_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::set<uint64_t> on_their_way_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, Entry>> removed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sepal::rados

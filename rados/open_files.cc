@@ -1,0 +1,177 @@
+#include "rados/open_files.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "util/base/status.h"
+
+namespace sepal::rados {
+namespace {
+
+class Reader final : public ReadableFile {
+ public:
+  explicit Reader(std::shared_ptr<File> file) : file_(std::move(file)) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    ASSIGN_OR_RETURN(const size_t count, file_->PrepareRead(offset, length));
+    std::vector<File::Part> parts;
+    file_->BeginRead(offset, count, buffer, nullptr, nullptr, &parts);
+    absl::Status status;
+    for (File::Part& part : parts) KeepFirst(&status, file_->FinishRead(&part));
+    RETURN_IF_ERROR(status);
+    return count;
+  }
+  absl::StatusOr<uint64_t> Size() const override { return file_->Size(); }
+  File& file() const { return *file_; }
+
+ private:
+  const std::shared_ptr<File> file_;
+};
+
+class Writer final : public WritableFile {
+ public:
+  Writer(std::shared_ptr<Space> space, std::shared_ptr<File> file, const Entry& entry)
+      : space_(std::move(space)), file_(std::move(file)), entry_(entry), size_(file_->Size()) {}
+  ~Writer() override {
+    if (!closed_ && !space_->client().InChild()) Close().IgnoreError();
+  }
+
+  absl::Status Append(std::string_view bytes) override {
+    RETURN_IF_ERROR(CheckOpen());
+    RETURN_IF_ERROR(file_->Write(size_, bytes));
+    size_ += bytes.size();
+    return absl::OkStatus();
+  }
+  absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+    RETURN_IF_ERROR(CheckOpen());
+    RETURN_IF_ERROR(file_->Write(offset, bytes));
+    if (!bytes.empty()) size_ = std::max<uint64_t>(size_, offset + bytes.size());
+    return absl::OkStatus();
+  }
+  absl::Status Allocate(uint64_t offset, uint64_t length) override {
+    RETURN_IF_ERROR(CheckOpen());
+    return file_->CheckRoom(offset + length);
+  }
+  absl::Status SyncRange(uint64_t, uint64_t) override { return CheckOpen(); }
+  absl::Status Sync() override {
+    RETURN_IF_ERROR(CheckOpen());
+    return file_->Sync();
+  }
+  absl::Status Truncate(uint64_t size) override {
+    RETURN_IF_ERROR(CheckOpen());
+    RETURN_IF_ERROR(file_->Truncate(size));
+    size_ = size;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length) override {
+    RETURN_IF_ERROR(CheckOpen());
+    return WritableFile::Map(offset, length);
+  }
+  uint64_t Size() const override { return size_; }
+  absl::Status Close() override {
+    RETURN_IF_ERROR(CheckOpen());
+    closed_ = true;
+    RETURN_IF_ERROR(file_->EndWriting());
+    if (file_->Removed()) return absl::OkStatus();
+    // The size in the index is a help: nobody waits for it, and it is left out where the name has changed.
+    Entry closed = entry_;
+    closed.size = static_cast<int64_t>(file_->Size());
+    return space_->Replace(file_->Name(), &entry_, &closed, /*wait=*/false);
+  }
+
+ private:
+  absl::Status CheckOpen() const {
+    if (!closed_) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(file_->path(), ": the file is closed"));
+  }
+
+  const std::shared_ptr<Space> space_;
+  const std::shared_ptr<File> file_;
+  const Entry entry_;
+  std::atomic<uint64_t> size_;
+  std::atomic<bool> closed_{false};
+};
+
+// The requests whose parts are all there, in the order in which they came.
+struct Arrivals {
+  struct Tag {
+    Arrivals* all = nullptr;
+    size_t request = 0;
+  };
+  void Arrive(size_t request) {
+    MutexLock lock(&mutex);
+    if (--left[request] > 0) return;
+    ready.push_back(request);
+    changed.NotifyOne();
+  }
+  size_t Next() {
+    MutexLock lock(&mutex);
+    while (ready.empty()) changed.Wait(&mutex);
+    const size_t first = ready.front();
+    ready.pop_front();
+    return first;
+  }
+  static void OnPart(rados_completion_t, void* argument) {
+    const Tag* const tag = static_cast<Tag*>(argument);
+    tag->all->Arrive(tag->request);
+  }
+
+  Mutex mutex;
+  CondVar changed;
+  std::deque<size_t> ready ABSL_GUARDED_BY(mutex);
+  std::vector<size_t> left ABSL_GUARDED_BY(mutex);
+};
+
+}  // namespace
+
+std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file) {
+  return std::make_unique<Reader>(std::move(file));
+}
+
+std::unique_ptr<WritableFile> MakeWriter(std::shared_ptr<Space> space, std::shared_ptr<File> file, const Entry& entry) {
+  return std::make_unique<Writer>(std::move(space), std::move(file), entry);
+}
+
+void ReadTogether(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) {
+  Arrivals arrivals;
+  std::vector<Arrivals::Tag> tags(requests.size());
+  std::vector<std::vector<File::Part>> parts(requests.size());
+  {
+    // One more than there are parts, until all have begun.
+    MutexLock lock(&arrivals.mutex);
+    arrivals.left.assign(requests.size(), 0);
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ReadRequest& request = requests[i];
+    File& file = static_cast<const Reader*>(request.file)->file();
+    tags[i] = {&arrivals, i};
+    const absl::StatusOr<size_t> count = file.PrepareRead(request.offset, request.length);
+    request.status = count.status();
+    request.bytes_read = count.value_or(0);
+    const uint64_t object_bytes = file.made_as().object_bytes;
+    const uint64_t objects = request.bytes_read == 0 ? 0
+                                                     : (request.offset + request.bytes_read - 1) / object_bytes -
+                                                           request.offset / object_bytes + 1;
+    {
+      MutexLock lock(&arrivals.mutex);
+      arrivals.left[i] = objects + 1;
+    }
+    parts[i].reserve(objects);
+    file.BeginRead(request.offset, request.bytes_read, request.buffer, &Arrivals::OnPart, &tags[i], &parts[i]);
+    arrivals.Arrive(i);
+  }
+  for (size_t left = requests.size(); left > 0; --left) {
+    const size_t i = arrivals.Next();
+    ReadRequest& request = requests[i];
+    for (File::Part& part : parts[i]) {
+      KeepFirst(&request.status, static_cast<const Reader*>(request.file)->file().FinishRead(&part));
+    }
+    if (!request.status.ok()) request.bytes_read = 0;
+    done(request);
+  }
+}
+
+}  // namespace sepal::rados

@@ -1,0 +1,20 @@
+// Readers and writers of files, which share what rados/file.h has.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "rados/file.h"
+#include "rados/space.h"
+#include "sepal/file_system.h"
+
+namespace sepal::rados {
+
+std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file);
+// `entry`: what the index has of the file while it is open.
+std::unique_ptr<WritableFile> MakeWriter(std::shared_ptr<Space> space, std::shared_ptr<File> file, const Entry& entry);
+// All requests at once; `done` is called in the order in which they arrive. Each file was made by MakeReader.
+void ReadTogether(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done);
+
+}  // namespace sepal::rados

@@ -1,0 +1,145 @@
+// The objects of files that were removed, which go in the background.
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "rados/client.h"
+#include "rados/operations.h"
+#include "util/base/status.h"
+
+namespace sepal::rados {
+
+// Objects that are asked for or removed at once.
+constexpr uint64_t kAtOnce = 8;
+
+absl::StatusOr<uint64_t> Client::Measure(rados_ioctx_t io, const Entry& entry, std::string_view what) {
+  for (uint64_t first = 0;; first += kAtOnce) {
+    std::vector<Pending> all;
+    uint64_t sizes[kAtOnce] = {};
+    time_t times[kAtOnce] = {};
+    for (uint64_t i = 0; i < kAtOnce; ++i) {
+      Pending& pending = all.emplace_back();
+      ++counts.size_queries;
+      const int code = rados_aio_stat(io, ObjectName(entry.id, first + i).c_str(), pending.get(), &sizes[i], &times[i]);
+      if (code < 0) pending.Failed(code);
+    }
+    for (uint64_t i = 0; i < kAtOnce; ++i) {
+      const int code = all[i].Await();
+      const uint64_t before = (first + i) * entry.object_bytes;
+      if (code == -ENOENT) return before;
+      if (code < 0) return Note(code, what);
+      if (sizes[i] < entry.object_bytes) return before + sizes[i];
+    }
+  }
+}
+
+absl::Status Client::RemoveObjects(rados_ioctx_t io, const Entry& entry, uint64_t first, uint64_t end) {
+  const uint64_t window = entry.size >= 0 ? 0 : InFlightWrites(entry.object_bytes) + 1;
+  uint64_t missing = 0;  // in a row
+  for (uint64_t number = first; number < end || missing < window;) {
+    std::vector<Pending> all;
+    for (uint64_t i = 0; i < kAtOnce && (window > 0 || number < end); ++i, ++number) {
+      Pending& pending = all.emplace_back();
+      ++counts.removals;
+      const int code = rados_aio_remove(io, ObjectName(entry.id, number).c_str(), pending.get());
+      if (code < 0) pending.Failed(code);
+    }
+    for (Pending& pending : all) {
+      const int code = pending.Await();
+      if (code < 0 && code != -ENOENT) return Note(code, entry.id);
+      missing = code == -ENOENT ? missing + 1 : 0;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Returns whether it was the last. Another that was taken back before, by who died meanwhile, is no error.
+absl::StatusOr<bool> Client::DropReference(rados_ioctx_t io, const Entry& entry) {
+  const std::string object = RefsObject(entry.id);
+  while (true) {
+    ++counts.index_reads;
+    absl::StatusOr<Omap> found = ReadKeys(io, object, {"c", entry.ref});
+    if (absl::IsNotFound(found.status())) return true;
+    RETURN_IF_ERROR(found.status());
+    uint64_t count = 0;
+    if (!absl::SimpleAtoi((*found)["c"], &count)) {
+      return absl::DataLossError(absl::StrCat(object, ": its count of references is damaged"));
+    }
+    if (count == 0 || !found->contains(entry.ref)) return count == 0;
+    WriteOp op;
+    op.MustExist();
+    op.Compare("c", (*found)["c"]);
+    op.Compare(entry.ref, (*found)[entry.ref]);
+    op.Set({{"c", absl::StrCat(count - 1)}});
+    op.Unset({entry.ref});
+    ++counts.index_writes;
+    const int code = op.Run(io, object);
+    if (code == -ECANCELED) continue;
+    RETURN_IF_ERROR(Note(code, object));
+    return count == 1;
+  }
+}
+
+absl::Status Client::Remove(const Dead& dead) {
+  ASSIGN_OR_RETURN(const rados_ioctx_t io, IoFor(dead.space));
+  ASSIGN_OR_RETURN(const rados_ioctx_t home, IoFor(dead.entry.home.empty() ? dead.space : dead.entry.home));
+  bool last = true;
+  if (!dead.entry.ref.empty()) {
+    ASSIGN_OR_RETURN(last, DropReference(home, dead.entry));
+  }
+  if (last) {
+    RETURN_IF_ERROR(RemoveObjects(home, dead.entry, 0, dead.objects));
+    if (!dead.entry.ref.empty()) {
+      const int code = rados_remove(home, RefsObject(dead.entry.id).c_str());
+      if (code < 0 && code != -ENOENT) return Note(code, dead.entry.id);
+    }
+  }
+  WriteOp op;
+  op.MustExist();
+  op.Unset({DeadKey(dead.entry)});
+  ++counts.index_writes;
+  const int code = op.Run(io, kIndexObject);
+  return code == -ENOENT ? absl::OkStatus() : Note(code, dead.space);
+}
+
+void Client::Bury(const std::string& space, const Entry& entry, uint64_t objects) {
+  {
+    MutexLock lock(&mutex_);
+    dead_.push_back({space, entry, objects});
+  }
+  changed_.NotifyAll();
+}
+
+void Client::RunReaper() {
+  while (true) {
+    Dead next;
+    {
+      MutexLock lock(&mutex_);
+      while (dead_.empty() && !ending_) changed_.Wait(&mutex_);
+      if (dead_.empty()) return;
+      next = std::move(dead_.front());
+      dead_.pop_front();
+      // What this client leaves, the next holder of the lock removes.
+      if (!lost_.ok()) continue;
+      ++burying_;
+    }
+    const absl::Status status = Remove(next);
+    {
+      MutexLock lock(&mutex_);
+      --burying_;
+      KeepFirst(&burial_failure_, status);
+    }
+    changed_.NotifyAll();
+  }
+}
+
+absl::Status Client::AwaitBurials() {
+  MutexLock lock(&mutex_);
+  while ((!dead_.empty() || burying_ > 0) && lost_.ok()) changed_.WaitFor(&mutex_, 100'000);
+  RETURN_IF_ERROR(lost_);
+  return burial_failure_;
+}
+
+}  // namespace sepal::rados

@@ -1,0 +1,166 @@
+// Databases on a cluster: taken over, fenced, copied by links, and cleaned up after. Skipped without a cluster.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "sepal/db.h"
+#include "sepal/rados.h"
+#include "tests/rados/cluster.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A database with a client of its own.
+struct Opened {
+  std::unique_ptr<RadosFileSystem> rados;
+  std::unique_ptr<DB> db;
+};
+
+class RadosDatabaseTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (ClusterOptions().pool.empty()) GTEST_SKIP() << "no cluster: run tools/rados_test.sh";
+    path_ =
+        "databases/" + std::to_string(::getpid()) + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  absl::StatusOr<Opened> Open(bool take_over = false, const RadosOptions& where = ClusterOptions()) {
+    Opened opened;
+    absl::StatusOr<std::unique_ptr<RadosFileSystem>> rados = RadosFileSystem::Connect(where);
+    if (!rados.ok()) return rados.status();
+    opened.rados = std::move(*rados);
+    Options options;
+    options.create_if_missing = true;
+    options.take_over = take_over;
+    options.memory_limit = size_t{16} << 20;
+    options.env.file_system = opened.rados.get();
+    absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path_);
+    if (!db.ok()) return db.status();
+    opened.db = std::move(*db);
+    return opened;
+  }
+  static std::string Key(int i) { return "key" + std::to_string(i); }
+
+  std::string path_;
+};
+
+TEST_F(RadosDatabaseTest, WhatWasWrittenIsThereWhenItIsOpenedAgain) {
+  {
+    Opened first = Open().value();
+    for (int i = 0; i < 5000; ++i) {
+      ASSERT_TRUE(first.db->Put(Key(i), std::string(1000, static_cast<char>('a' + i % 26))).ok());
+    }
+    ASSERT_TRUE(first.db->CompactRange().ok());
+    ASSERT_TRUE(first.db->Close().ok());
+  }
+  const Opened second = Open().value();
+  for (int i = 0; i < 5000; i += 7) {
+    EXPECT_EQ(second.db->Get(Key(i)).value(), std::string(1000, static_cast<char>('a' + i % 26)));
+  }
+  EXPECT_TRUE(second.db->VerifyChecksums().ok());
+}
+
+TEST_F(RadosDatabaseTest, TheFencedWriterIsToldAndNothingAcknowledgedIsLost) {
+  Opened first = Open().value();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(first.db->Put(Key(i), "v", {.sync = true}).ok());
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
+  const Opened second = Open(/*take_over=*/true).value();
+  const absl::Status late = first.db->Put("late", "v", {.sync = true});
+  EXPECT_EQ(late.code(), absl::StatusCode::kAborted) << late;
+  EXPECT_THAT(std::string(ToStd(late.message())), HasSubstr("taken the database over"));
+  EXPECT_FALSE(first.db->Flush().ok());
+  EXPECT_EQ(first.db->Get(Key(7)).value(), "v");
+  EXPECT_FALSE(first.db->Close().ok());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(second.db->Get(Key(i)).value(), "v") << i;
+  EXPECT_EQ(second.db->Get("late").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(second.db->Put("new", "owner", {.sync = true}).ok());
+}
+
+TEST_F(RadosDatabaseTest, ReadsOfAFencedClientGoOnBesideItsCache) {
+  Opened first = Open().value();
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(first.db->Put(Key(i), std::string(1000, 'v')).ok());
+  ASSERT_TRUE(first.db->Flush().ok());
+  const Opened second = Open(/*take_over=*/true).value();
+  EXPECT_FALSE(first.db->Put("late", "v", {.sync = true}).ok());
+  ReadOptions uncached;
+  uncached.fill_cache = false;
+  for (int i = 0; i < 3000; i += 100) EXPECT_TRUE(first.db->Get(Key(i), uncached).ok()) << i;
+}
+
+TEST_F(RadosDatabaseTest, AfterAReopeningThePoolHoldsOnlyObjectsOfNamedFiles) {
+  {
+    const Opened first = Open().value();
+    for (int i = 0; i < 20000; ++i) ASSERT_TRUE(first.db->Put(Key(i % 3000), std::string(1000, 'v')).ok());
+    ASSERT_TRUE(first.db->CompactRange().ok());
+    // Taken over in the midst of it.
+    for (int i = 0; i < 3000; ++i) ASSERT_TRUE(first.db->Put(Key(i), std::string(1000, 'w')).ok());
+    const Opened second = Open(/*take_over=*/true).value();
+    ASSERT_TRUE(second.db->Close().ok());
+    EXPECT_FALSE(first.db->Close().ok());
+  }
+  Opened third = Open().value();
+  ASSERT_TRUE(third.db->CompactRange().ok());
+  ASSERT_TRUE(third.db->Close().ok());
+  third.db.reset();
+  ASSERT_TRUE(third.rados->AwaitRemovals().ok());
+  EXPECT_THAT(third.rados->StrayObjects(path_, false).value(), IsEmpty());
+}
+
+TEST_F(RadosDatabaseTest, ACheckpointLinksItsTablesAndEitherMayGo) {
+  Opened source = Open().value();
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(source.db->Put(Key(i), std::string(1000, 'v')).ok());
+  ASSERT_TRUE(source.db->CompactRange().ok());
+  const uint64_t before = source.rados->Counts().data_writes;
+  const std::string copy = path_ + "-copy";
+  ASSERT_TRUE(source.db->Checkpoint(copy).ok());
+  EXPECT_LT(source.rados->Counts().data_writes - before, 8u);
+  ASSERT_TRUE(source.db->Close().ok());
+  source.db.reset();
+  Options options;
+  options.env.file_system = source.rados.get();
+  ASSERT_TRUE(DB::Destroy(options, path_).ok());
+  ASSERT_TRUE(source.rados->AwaitRemovals().ok());
+  path_ = copy;
+  const Opened other = Open().value();
+  EXPECT_TRUE(other.db->VerifyChecksums().ok());
+  for (int i = 0; i < 5000; i += 50) EXPECT_TRUE(other.db->Get(Key(i)).ok()) << i;
+}
+
+TEST_F(RadosDatabaseTest, ReadOnlyOpeningsGoBesideTheWriter) {
+  const Opened writer = Open().value();
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(writer.db->Put(Key(i), "v", {.sync = i % 100 == 99}).ok());
+  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
+  Options options;
+  options.read_only = true;
+  options.env.file_system = reader.get();
+  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(view->Get(Key(i)).value(), "v") << i;
+}
+
+TEST_F(RadosDatabaseTest, WhatCannotBeReachedIsSaidInTime) {
+  const auto began = std::chrono::steady_clock::now();
+  RadosOptions wrong = ClusterOptions();
+  wrong.pool = "no-such-pool";
+  const absl::Status missing = RadosFileSystem::Connect(wrong).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound) << missing;
+  EXPECT_THAT(std::string(ToStd(missing.message())), HasSubstr("no-such-pool"));
+  wrong = ClusterOptions();
+  wrong.user = "nobody";
+  EXPECT_EQ(RadosFileSystem::Connect(wrong).status().code(), absl::StatusCode::kPermissionDenied);
+  wrong = ClusterOptions();
+  wrong.object_bytes = 63;
+  EXPECT_EQ(RadosFileSystem::Connect(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  // No monitor at all: a bound that a hang would pass by far.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60));
+}
+
+}  // namespace
+}  // namespace sepal
