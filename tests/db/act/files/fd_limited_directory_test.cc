@@ -142,7 +142,7 @@ TEST_F(FdLimitedDirectoryTest, WhereOthersHaveTakenAllDescriptorsTablesGiveBackT
     const bool takes_one = call.op == FileOp::kOpenRead || call.op == FileOp::kOpenWrite || call.op == FileOp::kList;
     return takes_one && directory_->open_tables() > most_open ? Fault::kTooManyFiles : Fault::kNone;
   });
-  EXPECT_TRUE(directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).ok());
+  EXPECT_TRUE(directory_->OpenForWrite("000001.log", WriteMode::kCreateNew, {}).ok());
   EXPECT_EQ(directory_->open_tables(), kManyTables / 2);
   most_open = kManyTables / 2 - 1;
   EXPECT_TRUE(directory_->List().ok());

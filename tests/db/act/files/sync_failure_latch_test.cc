@@ -36,7 +36,7 @@ TEST_F(LatchingDirectoryTest, AFailureForWantOfSpaceIsNotSaidToPassWithSpace) {
 TEST_F(LatchingDirectoryTest, OtherCallsGoOnAfterAFailedSync) {
   files.Inject({.fault = Fault::kIoError, .op = FileOp::kDirectorySync});
   EXPECT_FALSE(directory.Sync().ok());
-  EXPECT_TRUE(directory.OpenForWrite("f", WriteMode::kCreateNew).ok());
+  EXPECT_TRUE(directory.OpenForWrite("f", WriteMode::kCreateNew, {}).ok());
   EXPECT_EQ(directory.List().value().size(), 1u);
 }
 
