@@ -164,7 +164,7 @@ absl::Status RadosDirectory::Rename(std::string_view from, std::string_view to) 
 absl::StatusOr<Entry> RadosDirectory::MakeShared(std::string_view name) {
   Client& client = space_->client();
   Entry shared;
-  RETURN_IF_ERROR(Persist([&]() -> absl::Status {
+  const absl::Status kept = Persist([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Entry entry, space_->Look(name));
     shared = entry;
     if (!entry.ref.empty()) return absl::OkStatus();
@@ -177,7 +177,8 @@ absl::StatusOr<Entry> RadosDirectory::MakeShared(std::string_view name) {
     ++client.counts.index_writes;
     RETURN_IF_ERROR(client.Note(op.Run(home, RefsObject(entry.id)), PathOf(name)));
     return space_->Replace(name, &entry, &shared);
-  }));
+  });
+  RETURN_IF_ERROR(kept);
   return shared;
 }
 
