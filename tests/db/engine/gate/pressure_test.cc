@@ -169,7 +169,12 @@ TEST_F(PressureTest, ADroppedFamilysSpaceIsThereThoughNoJobEnds) {
   absl::Status status;
   for (uint64_t i = 0; i < 5000 && status.ok(); ++i) status = db()->Put(NumberedKey(i), NumberedKey(i));
   ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
-  ASSERT_OK(db()->DropColumnFamily(*family));
+  absl::Status dropped = db()->DropColumnFamily(*family);
+  if (absl::IsResourceExhausted(dropped)) {  // an edit of the manifest takes some bytes
+    FillDisk(&database.memory);
+    dropped = db()->DropColumnFamily(*family);
+  }
+  ASSERT_OK(dropped);
   database.world->SleepMicros(100 * database.tuning.space_retry_micros);
   EXPECT_OK(db()->Put("k", "v"));
   ASSERT_OK(db()->ContinueBackgroundWork());
