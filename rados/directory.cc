@@ -138,8 +138,7 @@ absl::Status RadosDirectory::Remove(std::string_view name) {
     file->NoteRemoved(space_->name(), entry);
     return absl::OkStatus();
   }
-  const uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry.size, 0));
-  space_->client().Bury(space_->name(), entry, (size + entry.object_bytes - 1) / entry.object_bytes);
+  space_->client().Bury(space_->name(), entry, ObjectsOf(entry));
   return absl::OkStatus();
 }
 

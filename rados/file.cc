@@ -28,12 +28,9 @@ File::~File() {
   }
 }
 
-std::string File::path() const {
-  File* const self = const_cast<File*>(this);
-  return space_->PathOf(self->Name());
-}
+std::string File::path() const { return space_->PathOf(Name()); }
 
-std::string File::Name() {
+std::string File::Name() const {
   MutexLock lock(&mutex_);
   return name_;
 }

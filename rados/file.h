@@ -50,7 +50,7 @@ class File final : public Lingering {
   void NoteRemoved(const std::string& space, const Entry& entry);
   // Whether a name of it was removed.
   bool Removed();
-  std::string Name();
+  std::string Name() const;
 
   // Of a part of one object.
   struct Part {
@@ -83,7 +83,7 @@ class File final : public Lingering {
   const std::shared_ptr<Space> space_;
   const rados_ioctx_t home_;
   const Entry entry_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   bool size_known_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,5 +1,6 @@
 #include "rados/layout.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -22,6 +23,11 @@ bool ParseNumber(std::string_view text, uint64_t* number) {
 }
 
 }  // namespace
+
+uint64_t ObjectsOf(const Entry& entry) {
+  const uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry.size, 0));
+  return (size + entry.object_bytes - 1) / entry.object_bytes;
+}
 
 std::string EncodeEntry(const Entry& entry) {
   return absl::StrCat(entry.id, " ", entry.object_bytes, " ", entry.size < 0 ? "-" : absl::StrCat(entry.size), " ",

@@ -42,6 +42,9 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+// How many objects a file of that size has; none where the size is unknown.
+uint64_t ObjectsOf(const Entry& entry);
+
 std::string EncodeEntry(const Entry& entry);
 // DataLoss for anything that the function above does not write.
 absl::StatusOr<Entry> DecodeEntry(std::string_view text);

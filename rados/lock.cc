@@ -47,6 +47,12 @@ class Lock final : public DirectoryLock {
   struct Holder {
     std::string client, cookie, address;
   };
+  struct Renewal {
+    Mutex mutex;
+    CondVar changed;
+    bool ending ABSL_GUARDED_BY(mutex) = false;
+    std::optional<Thread> thread;
+  };
 
   Client& client() const { return space_->client(); }
   int Take(bool renew);
@@ -56,7 +62,6 @@ class Lock final : public DirectoryLock {
   absl::Status BeginEpoch(const std::string& fenced);
   absl::Status BuryTheDead(const Omap& index);
   absl::Status StartRenewing();
-  struct Renewal;
   void Renew(Renewal* renewal);
 
   const std::shared_ptr<Space> space_;
@@ -67,12 +72,6 @@ class Lock final : public DirectoryLock {
   const pid_t owner_ = ::getpid();
   bool taken_ = false;
   std::string epoch_;
-  struct Renewal {
-    Mutex mutex;
-    CondVar changed;
-    bool ending ABSL_GUARDED_BY(mutex) = false;
-    std::optional<Thread> thread;
-  };
   std::unique_ptr<Renewal> renewal_;
 };
 
@@ -215,8 +214,7 @@ absl::Status Lock::BuryTheDead(const Omap& index) {
     ASSIGN_OR_RETURN(const Entry entry, DecodeEntry(value));
     // This client may have it open, or may be removing it.
     if (client().FindFile(entry.id) != nullptr) continue;
-    const uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry.size, 0));
-    client().Bury(space_->name(), entry, (size + entry.object_bytes - 1) / entry.object_bytes);
+    client().Bury(space_->name(), entry, ObjectsOf(entry));
   }
   return absl::OkStatus();
 }

@@ -2,7 +2,7 @@
 # Tests databases on a real Ceph cluster, which it starts on this machine and stops.
 #   tools/rados_test.sh [--torture SECONDS] [--build DIRECTORY]
 # Needs a build with sepal::rados (build/release unless told) and Ceph's daemons (the group `rados` of tools/packages.sh);
-# without them it prints the reason and ends with exit status 77, as skipped. The short form takes under 6 minutes.
+# without them it prints the reason and ends with exit status 77, as skipped.
 # With --torture, writers are killed, frozen and taken over for so many seconds more, while OSDs and monitors are killed.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -200,8 +200,9 @@ SEPAL_EXPORT std::optional<std::string> EndOfPrefix(std::string_view prefix);
 
 struct WriteOptions {
   // Return only once the write is durable against power loss. Without it the write survives only the death of the
-  // process. The call waits for the disk; one sync serves all waiting writes. It also makes everything that was logged
-  // before durable: writing an empty batch with `sync` does what DB::Sync does.
+  // process, and that only where Capabilities::outlives_process holds, as for local files. The call waits for the disk;
+  // one sync serves all waiting writes. It also makes everything that was logged before durable: writing an empty batch
+  // with `sync` does what DB::Sync does.
   bool sync = false;
   // Fail with `Unavailable` instead of waiting for flushes or compactions.
   bool no_slowdown = false;

@@ -3,6 +3,7 @@
 // It is written in DIR.part (tools/sepal/new_part.h).
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -126,7 +127,7 @@ class ImportVerb final : public Verb {
     while (source_.directory.size() > 1 && source_.directory.back() == '/') source_.directory.pop_back();
     RETURN_IF_ERROR(CheckSource());
     RETURN_IF_ERROR(FindMergeOperators());
-    if (ttl_flag_->count() > 0) source_.ttl_seconds = static_cast<uint64_t>(ttl_seconds_);
+    if (ttl_flag_->count() > 0) source_.ttl_seconds = static_cast<uint64_t>(std::ceil(ttl_seconds_));
     const NewPart part(directory_, "import", RemoveImport);
     RETURN_IF_ERROR(part.CheckTarget(source_.directory));
     RETURN_IF_ERROR(part.Remove());
