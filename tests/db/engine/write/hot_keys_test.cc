@@ -101,7 +101,8 @@ TEST_F(HotKeysTest, AHeldIteratorStopsReuseAndNothingElse) {
   iterator->SeekToFirst();
   EXPECT_FALSE(iterator->Valid());
   iterator.reset();
-  ASSERT_OK(db()->Flush());  // the memtable may be nearly full
+  ASSERT_OK(db()->Flush());                  // the memtable may be nearly full
+  ASSERT_OK(db()->WaitForBackgroundWork());  // until the flush is counted
   const uint64_t flushes = Flushes();
   ASSERT_NO_FATAL_FAILURE(Update(5'000));
   EXPECT_EQ(Flushes(), flushes);
