@@ -28,7 +28,8 @@ absl::StatusOr<AgeingFilter> AgeingFilter::ForKeys(uint64_t keys, double rate, u
   filter.probes_ = std::max(1, static_cast<int>(probes));
   const double bits = std::ceil(filter.probes_ * static_cast<double>(keys) / -std::log1p(-kFill));
   if (bits > static_cast<double>(kMostFilterBytes) * 8) {
-    return absl::InvalidArgumentError(absl::StrFormat("an ageing filter for %u keys is too large", keys));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("an ageing filter for %u keys is too large: give fewer, it forgets the oldest", keys));
   }
   filter.size_ = std::max(uint64_t{64}, static_cast<uint64_t>(bits));
   filter.limit_ = filter.size_ * kFillPercent / 100;

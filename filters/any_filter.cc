@@ -23,7 +23,7 @@ FilterKind KindOf(const HyperLogLog&) { return FilterKind::kHyperLogLog; }
 
 template <class Filter>
 absl::Status Cannot(const Filter& filter, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrFormat("a %s filter cannot %s", NameOf(KindOf(filter)), what));
+  return absl::InvalidArgumentError(absl::StrFormat("filters of the kind %s cannot %s", NameOf(KindOf(filter)), what));
 }
 
 template <class Filter>
@@ -180,7 +180,7 @@ absl::StatusOr<bool> AddAndTest(AnyFilter* filter, std::string_view key) {
     if constexpr (requires { one.AddAndTest(key); }) {
       return one.AddAndTest(key);
     } else {
-      return Cannot(one, "age");
+      return Cannot(one, "add and test at once, as ageing and generations can");
     }
   };
   return std::visit(ask, *filter);

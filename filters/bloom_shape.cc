@@ -89,7 +89,7 @@ absl::StatusOr<BloomShape> BlockedShape(double keys, double rate) {
   }
   if (std::isinf(least)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("a blocked filter does not reach the rate %g; take the classic layout", rate));
+        absl::StrFormat("a blocked filter does not reach the rate %g; take a higher one, or the classic layout", rate));
   }
   best.bits = static_cast<uint64_t>(least) * kBloomLineBits;
   return best;
@@ -108,7 +108,8 @@ absl::StatusOr<BloomShape> BloomShape::For(uint64_t keys, double rate, BloomLayo
   const auto n = static_cast<double>(keys);
   // The bound that no filter of the classic form is below: a first check, so that all that follows fits.
   if (n * std::min(1.0, -std::log2(rate)) > kMostBits) {
-    return absl::InvalidArgumentError(absl::StrFormat("a filter for %u keys is too large", keys));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a filter for %u keys is too large: allow a higher rate, or split the keys", keys));
   }
   BloomShape shape;
   if (layout == BloomLayout::kBlocked) {
@@ -119,9 +120,10 @@ absl::StatusOr<BloomShape> BloomShape::For(uint64_t keys, double rate, BloomLayo
     while (shape.RateAt(keys) > rate) shape.bits += shape.bits / 1024 + 1;
   }
   if (static_cast<double>(shape.bits) > kMostBits) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("a filter for %u keys at a rate of %g is too large: %u bytes, at most %u", keys, rate,
-                        shape.bits / 8, kMostFilterBytes));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "a filter for %u keys at a rate of %g is too large: %u bytes, at most %u; allow a higher rate, or split the "
+        "keys",
+        keys, rate, shape.bits / 8, kMostFilterBytes));
   }
   return shape;
 }
@@ -142,12 +144,13 @@ absl::StatusOr<BloomShape> BloomShape::OfBits(uint64_t keys, uint64_t bits, Bloo
 
 double BloomShape::RateAt(uint64_t keys) const {
   if (keys == 0) return 0;
+  if (bits == 0 || probes <= 0) return 1;
   const auto n = static_cast<double>(keys), m = static_cast<double>(bits);
   switch (layout) {
     case BloomLayout::kClassic:
       return ClassicRate(n, m, probes);
     case BloomLayout::kBlocked:
-      return BlockedRate(n / std::max(1.0, m / kBloomLineBits), probes);
+      return BlockedRate(n / std::ceil(m / kBloomLineBits), probes);
     case BloomLayout::kPartitioned:
       return std::pow(-std::expm1(n * std::log1p(-std::min(1.0, probes / m))), probes);
   }

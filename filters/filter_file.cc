@@ -46,7 +46,8 @@ std::string EncodeFile(const FileHeader& header, std::string_view body) {
 }
 
 absl::StatusOr<DecodedFile> DecodeFile(std::string_view bytes, std::string_view name) {
-  if (!bytes.starts_with(kFileMagic.substr(0, bytes.size())) || bytes.empty()) {
+  if (bytes.empty()) return absl::InvalidArgumentError(absl::StrFormat("%s is empty, and no filter", name));
+  if (!bytes.starts_with(kFileMagic.substr(0, bytes.size()))) {
     return absl::InvalidArgumentError(absl::StrFormat("%s is no filter file: it begins with %s, and not with %s", name,
                                                       ToHex(bytes.substr(0, kFileMagic.size())), ToHex(kFileMagic)));
   }

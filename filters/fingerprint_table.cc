@@ -25,7 +25,7 @@ absl::StatusOr<FingerprintTable> FingerprintTable::ForKeys(uint64_t keys, int fi
   RETURN_IF_ERROR(CheckWidth(fingerprint_bits));
   if (keys == 0) return absl::InvalidArgumentError("a filter for no keys");
   if (keys > kMostFilterBytes / 2) {
-    return absl::InvalidArgumentError(absl::StrFormat("a table for %u keys is too large", keys));
+    return absl::InvalidArgumentError(absl::StrFormat("a table for %u keys is too large: split the keys", keys));
   }
   FingerprintTable table;
   table.fingerprint_bits_ = fingerprint_bits;

@@ -38,7 +38,8 @@ absl::StatusOr<CountMinSketch> CountMinSketch::ForError(double error, double cha
   }
   const double width = std::ceil(std::numbers::e / error);
   if (width > static_cast<double>(kMostFilterBytes)) {
-    return absl::InvalidArgumentError(absl::StrFormat("a sketch with an error of %g is too large", error));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a sketch with an error of %g is too large: allow a larger error", error));
   }
   const double rows = std::ceil(-std::log(chance));
   if (rows > kMostRows) {

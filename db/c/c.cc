@@ -10,25 +10,6 @@
 #include "sepal/version.h"
 #include "util/base/check.h"
 
-namespace sepal {
-
-char* NewCopy(std::string_view bytes) {
-  char* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
-  SEPAL_CHECK(copy != nullptr);
-  if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
-  copy[bytes.size()] = '\0';
-  return copy;
-}
-
-bool SaveError(char** errptr, const absl::Status& status) {
-  if (status.ok()) return false;
-  std::free(*errptr);
-  *errptr = NewCopy(status.ToString());
-  return true;
-}
-
-}  // namespace sepal
-
 namespace {
 
 using sepal::BytesOf;
@@ -370,7 +351,6 @@ void sepal_iter_get_error(const sepal_iterator_t* iter, char** errptr) { SaveErr
 
 // --- the rest ---
 
-void sepal_free(void* ptr) { std::free(ptr); }
 int sepal_major_version(void) { return sepal::kMajorVersion; }
 int sepal_minor_version(void) { return sepal::kMinorVersion; }
 int sepal_patch_version(void) { return sepal::kPatchVersion; }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include "sepal/key_filter.h"
 #include "sepal/perf_context.h"
 #include "sepal/repair.h"
+#include "util/base/c_values.h"
 
 struct sepal_t {
   std::unique_ptr<sepal::DB> rep;
@@ -94,10 +93,6 @@ struct sepal_mergeoperator_t {
 
 namespace sepal {
 
-// Copies the bytes, with a zero after them; the caller frees the copy.
-char* NewCopy(std::string_view bytes);
-// Returns true, and sets `*errptr`, for an error.
-bool SaveError(char** errptr, const absl::Status& status);
 // Null: the default family.
 inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family_t* family) {
   return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
@@ -108,28 +103,6 @@ inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t since_1970) {
   using Wall = std::chrono::system_clock;
   const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();
   return Wall::time_point(std::chrono::milliseconds(std::min(since_1970, static_cast<uint64_t>(most))));
-}
-// Null stands for no bytes.
-inline std::string_view BytesOf(const char* bytes, size_t size) {
-  return size == 0 ? std::string_view("") : std::string_view(bytes, size);
-}
-// Null stands for none.
-inline std::optional<std::string_view> OptionalBytes(const char* end, size_t size) {
-  if (end == nullptr) return std::nullopt;
-  return BytesOf(end, size);
-}
-
-// Copies between a struct of this library and that of a caller whose compiler knew `size` bytes of it.
-template <class Struct>
-Struct FromCaller(const Struct* given, size_t size) {
-  Struct whole = {};
-  std::memcpy(&whole, given, std::min(size, sizeof whole));
-  return whole;
-}
-template <class Struct>
-void ToCaller(const Struct& whole, Struct* given, size_t size) {
-  std::memset(static_cast<void*>(given), 0, size);
-  std::memcpy(static_cast<void*>(given), &whole, std::min(size, sizeof whole));
 }
 
 }  // namespace sepal

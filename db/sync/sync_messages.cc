@@ -1,5 +1,7 @@
 #include "db/sync/sync_messages.h"
 
+#include <utility>
+
 #include "absl/strings/str_format.h"
 #include "util/base/coding.h"
 #include "util/base/other_side.h"
@@ -55,33 +57,22 @@ absl::StatusOr<SyncHello> ParseHello(std::string_view bytes) {
 
 std::string Encode(const SyncRanges& ranges) {
   std::string bytes;
+  bytes.reserve(kMostRangesBytes - RangeSums::kMostBytes + ranges.ranges.bytes().size());
   PutFixed64(&bytes, ranges.seed);
   PutVarint(&bytes, ranges.ranges.size());
-  for (const RangeSum& range : ranges.ranges) {
-    PutLengthPrefixed(&bytes, range.begin);
-    PutVarint(&bytes, range.entries);
-    PutFixed64(&bytes, range.hash[0]);
-    PutFixed64(&bytes, range.hash[1]);
-  }
+  bytes += ranges.ranges.bytes();
   return bytes;
 }
 
-absl::StatusOr<SyncRanges> ParseRanges(std::string_view bytes) {
+absl::StatusOr<SyncRanges> ParseRanges(std::string bytes) {
   Decoder decoder(bytes);
   SyncRanges ranges;
   ranges.seed = decoder.Fixed64();
-  for (uint64_t left = decoder.Varint(); left > 0 && decoder.ok(); --left) {
-    RangeSum range;
-    range.begin = decoder.LengthPrefixed();
-    range.entries = decoder.Varint();
-    range.hash[0] = decoder.Fixed64();
-    range.hash[1] = decoder.Fixed64();
-    // They cover all keys, in order.
-    const bool first = ranges.ranges.empty();
-    if (first ? !range.begin.empty() : range.begin <= ranges.ranges.back().begin) decoder.Fail();
-    ranges.ranges.push_back(std::move(range));
-  }
-  if (!decoder.Done() || ranges.ranges.empty()) return Unreadable("sums of ranges");
+  const uint64_t count = decoder.Varint();
+  const size_t at = bytes.size() - decoder.remaining();
+  std::optional<RangeSums> sums = RangeSums::Parse(std::move(bytes), at, count);
+  if (!sums.has_value()) return Unreadable("sums of ranges");
+  ranges.ranges = *std::move(sums);
   return ranges;
 }
 

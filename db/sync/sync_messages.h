@@ -9,7 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "db/sync/difference_table.h"
+#include "db/sync/range_sums.h"
 #include "sepal/sync.h"
+#include "util/base/coding.h"
 
 namespace sepal {
 
@@ -32,19 +34,15 @@ struct SyncHello {
 std::string Encode(const SyncHello& hello);
 absl::StatusOr<SyncHello> ParseHello(std::string_view bytes);
 
-// The entries from `begin` on, up to where the next one begins.
-struct RangeSum {
-  std::string begin = {};  // inclusive; of the first range it is empty
-  uint64_t entries = 0;
-  uint64_t hash[2] = {};
-  friend bool operator==(const RangeSum&, const RangeSum&) = default;
-};
 struct SyncRanges {
   uint64_t seed = 0;  // of the hashes of this round
-  std::vector<RangeSum> ranges = {};
+  RangeSums ranges = {};
 };
+// Of a message of ranges: the longest list of them, and what stands before it.
+inline constexpr size_t kMostRangesBytes = RangeSums::kMostBytes + sizeof(uint64_t) + kMaxVarint64Bytes;
 std::string Encode(const SyncRanges& ranges);
-absl::StatusOr<SyncRanges> ParseRanges(std::string_view bytes);
+// The ranges keep `bytes`.
+absl::StatusOr<SyncRanges> ParseRanges(std::string bytes);
 
 struct SyncDiffering {
   std::vector<bool> ranges = {};  // those that differ

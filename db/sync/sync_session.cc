@@ -134,16 +134,17 @@ class Beginner {
   // Whether both sides are equal.
   absl::StatusOr<bool> Round(const std::string& family, uint64_t round) {
     std::string payload;
-    ASSIGN_OR_RETURN(const SyncRanges sums, side_.Sum(Mix64(seed_ + round)));
-    RETURN_IF_ERROR(stream_->Send(SyncMessage::kRanges, Encode(sums)));
+    RETURN_IF_ERROR(side_.Sum(Mix64(seed_ + round)));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kRanges, Encode(side_.ranges())));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDiffering, &payload));
-    ASSIGN_OR_RETURN(SyncDiffering differing, ParseDiffering(payload, sums.ranges.size()));
+    const RangeSums& sums = side_.ranges().ranges;
+    ASSIGN_OR_RETURN(SyncDiffering differing, ParseDiffering(payload, sums.size()));
     uint64_t entries = 0;
     bool equal = true;
-    for (size_t i = 0; i < sums.ranges.size(); ++i) {
+    for (size_t i = 0; i < sums.size(); ++i) {
       if (!differing.ranges[i]) continue;
       equal = false;
-      entries += sums.ranges[i].entries;
+      entries += sums[i].entries;
     }
     if (equal) return true;
     ++report_.rounds;
@@ -220,7 +221,7 @@ class Answerer {
       return side_->Begin(payload);
     }
     if (type == SyncMessage::kRanges && begun_) {
-      ASSIGN_OR_RETURN(SyncRanges ranges, ParseRanges(payload));
+      ASSIGN_OR_RETURN(SyncRanges ranges, ParseRanges(std::move(payload)));
       ASSIGN_OR_RETURN(differing_, side_->Compare(std::move(ranges)));
       return stream_->Send(SyncMessage::kDiffering, Encode(*differing_));
     }

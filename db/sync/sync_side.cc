@@ -83,27 +83,38 @@ absl::Status SyncSide::Begin(const std::string& family) {
 }
 
 uint64_t SyncSide::HashOf(std::string_view key, std::string_view value) const {
-  return Checksum64(value, Checksum64(key, seed_));
+  return Checksum64(value, Checksum64(key, ranges_.seed));
 }
 
-absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
-  seed_ = seed;
+bool SyncSide::EndsBefore(const RangeSum& range, std::string_view key) const {
+  if (range.entries < tuning_.entries_of_range) return false;
+  const uint64_t most = tuning_.most_range_bytes;
+  const uint64_t left = most - std::min<uint64_t>(ranges_.ranges.bytes().size(), most);
+  if (RangeSums::MostBytesOf(range.begin) + RangeSums::MostBytesOf(key) > left) return false;
+  return range.entries / tuning_.entries_of_range >= most / left;
+}
+
+absl::Status SyncSide::Sum(uint64_t seed) {
+  ranges_ = {.seed = seed};
   entries_ = 0;
   sketch_ = DifferenceSketch();
-  ranges_.assign(1, RangeSum());
+  RangeSum range;
   std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     RETURN_IF_ERROR(CheckOrder(it->key(), &last));
     if (IsInConflict(it->key())) continue;
-    if (ranges_.back().entries == tuning_.entries_of_range) ranges_.push_back({.begin = std::string(it->key())});
+    if (EndsBefore(range, it->key())) {
+      ranges_.ranges.Add(std::exchange(range, {.begin = std::string(it->key())}));
+    }
     const uint64_t hash = HashOf(it->key(), it->value());
-    AddTo(&ranges_.back(), hash);
+    AddTo(&range, hash);
     sketch_.Add(hash);
     ++entries_;
   }
   RETURN_IF_ERROR(it->status());
-  return SyncRanges{.seed = seed, .ranges = ranges_};
+  ranges_.ranges.Add(range);
+  return absl::OkStatus();
 }
 
 absl::Status SyncSide::CheckOrder(std::string_view key, std::string* last) const {
@@ -119,27 +130,28 @@ absl::Status SyncSide::CheckOrder(std::string_view key, std::string* last) const
 }
 
 absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
-  seed_ = theirs.seed;
   entries_ = 0;
   sketch_ = DifferenceSketch();
-  ranges_ = std::move(theirs.ranges);
-  differing_.assign(ranges_.size(), false);
+  ranges_ = std::move(theirs);
+  const RangeSums& sums = ranges_.ranges;
+  differing_.assign(sums.size(), false);
   SyncDiffering differing;
   uint64_t both = 0;  // sides' entries in the ranges that differ
   std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   it->SeekToFirst();
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    RangeSum here{.begin = ranges_[i].begin};
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const RangeSum there = sums[i];
+    RangeSum here{.begin = there.begin};
     RETURN_IF_ERROR(ScanRange(it.get(), i, [&](std::string_view key, std::string_view, uint64_t hash) {
       AddTo(&here, hash);
       sketch_.Add(hash);
       return CheckOrder(key, &last);
     }));
-    differing_[i] = !(here == ranges_[i]);
+    differing_[i] = !(here == there);
     if (differing_[i]) {
       differing.entries += here.entries;
-      both += here.entries + ranges_[i].entries;
+      both += here.entries + there.entries;
     }
     entries_ += here.entries;
   }
@@ -149,8 +161,9 @@ absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
 }
 
 absl::Status SyncSide::ScanRange(Iterator* it, size_t i, const Visit& visit) const {
-  const bool last = i + 1 == ranges_.size();
-  for (; it->Valid() && (last || it->key() < ranges_[i + 1].begin); it->Next()) {
+  const bool last = i + 1 == ranges_.ranges.size();
+  const std::string_view end = last ? std::string_view() : ranges_.ranges.BeginOf(i + 1);
+  for (; it->Valid() && (last || it->key() < end); it->Next()) {
     if (IsInConflict(it->key())) continue;
     RETURN_IF_ERROR(visit(it->key(), it->value(), HashOf(it->key(), it->value())));
   }
@@ -160,9 +173,9 @@ absl::Status SyncSide::ScanRange(Iterator* it, size_t i, const Visit& visit) con
 absl::Status SyncSide::ScanDiffering(const Visit& visit) const {
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   bool there = false;  // at the begin of the range
-  for (size_t i = 0; i < ranges_.size(); there = differing_[i++]) {
+  for (size_t i = 0; i < ranges_.ranges.size(); there = differing_[i++]) {
     if (!differing_[i]) continue;
-    if (!there) it->Seek(ranges_[i].begin);
+    if (!there) it->Seek(ranges_.ranges.BeginOf(i));
     RETURN_IF_ERROR(ScanRange(it.get(), i, visit));
   }
   return absl::OkStatus();

@@ -26,6 +26,8 @@ namespace sepal {
 
 struct SyncTuning {
   uint64_t entries_of_range = 1024;
+  // Of their sums. As it fills, ranges have more entries.
+  uint64_t most_range_bytes = RangeSums::kMostBytes;
   // Of the filters: a lower rate is fewer rounds and more bytes.
   double false_positive_rate = 0.01;
   uint64_t most_filter_bytes = uint64_t{64} << 20;
@@ -77,7 +79,7 @@ class SyncSide {
   absl::Status Begin(const std::string& family);
 
   // Sums of all entries, in ranges of this side's choice, which are the round's from now on.
-  absl::StatusOr<SyncRanges> Sum(uint64_t seed);
+  absl::Status Sum(uint64_t seed);
   // The same ranges here, and which of them differ.
   absl::StatusOr<SyncDiffering> Compare(SyncRanges theirs);
   // The round's ranges that differ are those.
@@ -99,6 +101,7 @@ class SyncSide {
   std::vector<std::string> TakeConflicts() { return std::exchange(new_conflicts_, {}); }
   absl::Status AddConflicts(const std::vector<std::string>& keys);
 
+  const SyncRanges& ranges() const { return ranges_; }        // of the round
   uint64_t entries() const { return entries_; }               // as of the last sums
   const DifferenceSketch& sketch() const { return sketch_; }  // of the same
   uint64_t sent() const { return sent_; }
@@ -111,6 +114,8 @@ class SyncSide {
   absl::Status ScanRange(Iterator* it, size_t i, const Visit& visit) const;
   absl::Status ScanDiffering(const Visit& visit) const;
   absl::Status ScanHashes(const std::function<void(uint64_t hash)>& take) const;
+  // Whether a round's next range begins at `key`.
+  bool EndsBefore(const RangeSum& range, std::string_view key) const;
   // InvalidArgument if `key` stands after `*last` in another order than that of bytes; `*last` becomes `key`.
   absl::Status CheckOrder(std::string_view key, std::string* last) const;
   uint64_t HashOf(std::string_view key, std::string_view value) const;
@@ -126,9 +131,8 @@ class SyncSide {
   const bool begins_;
   const SyncTuning tuning_;
   std::shared_ptr<ColumnFamily> family_;
-  uint64_t seed_ = 0;
+  SyncRanges ranges_;
   DifferenceSketch sketch_;
-  std::vector<RangeSum> ranges_;
   std::vector<bool> differing_;
   std::set<std::string, std::less<>> conflicts_;
   std::vector<std::string> new_conflicts_;

@@ -33,7 +33,7 @@ constexpr uint32_t MostPayloadBytes(SyncMessage type) {
     case SyncMessage::kDone:
       return 64;
     case SyncMessage::kRanges:
-      return uint32_t{1} << 28;
+      return uint32_t{kMostRangesBytes};
     case SyncMessage::kDiffering:
     case SyncMessage::kFilter:
       return uint32_t{1} << 27;

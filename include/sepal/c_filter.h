@@ -7,7 +7,8 @@
      if (sepal_filter_may_contain(filter, guess, guesslen, &error)) ask_the_server(guess, guesslen);
      sepal_filter_destroy(filter);
 
-   A call that a kind does not have fails with INVALID_ARGUMENT. A filter is used by one thread at a time while it is
+   They need no database: a program that uses no more than this header, but for its last three calls, links sepal_filter
+   (pkg-config sepal-filter, CMake's sepal::filter) in place of the engine. A call that a kind does not have fails with INVALID_ARGUMENT. A filter is used by one thread at a time while it is
    changed. */
 #pragma once
 
@@ -41,7 +42,7 @@ SEPAL_C_EXPORT sepal_filter_t* sepal_filter_create_bloom(int kind, uint64_t keys
 /* The same from bits and probes. */
 SEPAL_C_EXPORT sepal_filter_t* sepal_filter_create_bloom_of_bits(int kind, uint64_t bits, int probes, uint64_t seed,
                                                                  char** errptr);
-/* The smallest shape for a rate, and the rate of a shape at a number of keys; 0 after an error. */
+/* The smallest shape for a rate (`probes` may be NULL), and the rate of a shape at a number of keys; 0 after an error. */
 SEPAL_C_EXPORT uint64_t sepal_filter_bits_for(int kind, uint64_t keys, double rate, int* probes, char** errptr);
 SEPAL_C_EXPORT double sepal_filter_rate_at(int kind, uint64_t bits, int probes, uint64_t keys);
 /* How many keys a shape holds at a rate. */

@@ -78,8 +78,8 @@ struct SyncReport {
 //   Aborted             something else writes to one of the databases
 //   Unavailable         the other side is gone
 // Costs two or three scans a round on each side. Memory: the filter of what differs, at most 64 MiB and up to three
-// times while it is sent; a key and 40 bytes for each thousand entries; the keys in conflict; the largest value, three
-// times; the entries of a message, 1 MiB at most.
+// times while it is sent; a key and 25 bytes for each thousand entries, at most 64 MiB and up to twice; the keys in
+// conflict; the largest value, three times; the entries of a message, 1 MiB at most.
 SEPAL_EXPORT absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options = {});
 // The side that answers, until the other one is done.
 SEPAL_EXPORT absl::Status ServeSync(DB& db, SyncChannel& other);

@@ -20,10 +20,13 @@ done
 "$work/build/consumer_simulated"
 "$work/build/consumer_filter"
 "$work/build/consumer_filter_both"
-if nm -C "$work/build/consumer_filter" | grep -q 'sepal::DB::'; then
-  echo "sepal::filter brings the engine with it"
-  exit 1
-fi
+"$work/build/consumer_filter_c"
+for program in consumer_filter consumer_filter_c; do
+  if nm -C "$work/build/$program" | grep -q 'sepal::DB::'; then
+    echo "sepal::filter brings the engine with it"
+    exit 1
+  fi
+done
 
 # Plain compilers with pkg-config: shared, static with the private libraries, and from C.
 pc=$(find "$prefix" -name sepal.pc)
@@ -33,6 +36,8 @@ read -r -a compile <<<"$(pkg-config --cflags sepal-filter)"
 read -r -a link <<<"$(pkg-config --libs sepal-filter)"
 "$compiler" -std=c++20 "${compile[@]}" "$source/filtered.cc" -o "$work/filter_pc" "${link[@]}"
 "$work/filter_pc"
+cc -std=c11 -Werror "${compile[@]}" "$source/filtered.c" -o "$work/filter_pc_c" "${link[@]}"
+"$work/filter_pc_c"
 read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
 "$compiler" -std=c++20 "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"

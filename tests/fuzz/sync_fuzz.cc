@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (messages.Receive(&payload).ok()) {
   }
   if (const auto hello = ParseHello(bytes); hello.ok()) SEPAL_CHECK(ParseHello(Encode(*hello)).ok());
-  if (const auto ranges = ParseRanges(bytes); ranges.ok()) {
+  if (const auto ranges = ParseRanges(std::string(bytes)); ranges.ok()) {
     SEPAL_CHECK(ParseRanges(Encode(*ranges)).value().ranges == ranges->ranges);
   }
   if (const auto differing = ParseDiffering(bytes, 20); differing.ok()) {

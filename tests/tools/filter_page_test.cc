@@ -197,7 +197,8 @@ out.bits = ["classic", "blocked"].map((layout) => { set("size-layout", layout); 
   return Number(at("field-m").value) });
 set("follows", "n"); out.keys = Number(at("field-n").value);
 set("follows", "p"); set("field-m", "8M"); out.rate = Number(at("field-p").value);
-at("field-n").value = "many"; at("field-n").dispatchEvent(new Event("input")); out.invalid = at("field-n").getAttribute("aria-invalid");)");
+at("field-n").value = "many"; at("field-n").dispatchEvent(new Event("input")); out.invalid = at("field-n").getAttribute("aria-invalid");
+at("field-n").dispatchEvent(new Event("change")); out.refused = at("sizes-told").textContent; out.stays = at("field-n").value;)");
   for (const nlohmann::json& r : out.at("rates")) {
     const BloomLayout layout = r.at("layout") == "classic"   ? BloomLayout::kClassic
                                : r.at("layout") == "blocked" ? BloomLayout::kBlocked
@@ -212,6 +213,8 @@ at("field-n").value = "many"; at("field-n").dispatchEvent(new Event("input")); o
   };
   EXPECT_NEAR(out.at("bits").at(0).get<double>(), bits(BloomLayout::kClassic), 64);
   EXPECT_NEAR(out.at("bits").at(1).get<double>(), bits(BloomLayout::kBlocked), 512);
+  EXPECT_EQ(out.at("refused"), "\u201cmany\u201d is no number of keys: 1 to 1G, as in 1000, 10k or 1.5M. It stays " +
+                                   out.at("stays").get<std::string>() + ".");
   EXPECT_NEAR(out.at("keys").get<double>(), 1e6, 200);
   EXPECT_GT(out.at("rate"), 0.02);
   EXPECT_EQ(out.at("invalid"), "true");
@@ -230,7 +233,11 @@ at("undo").click(); out.undone = document.querySelectorAll("#words li").length;
 const before = [...document.querySelectorAll(".cell")].map((cell) => cell.textContent).join();
 set("word", "certainly not there, long as it is"); at("delete").click(); out.refused = told();
 out.same = before === [...document.querySelectorAll(".cell")].map((cell) => cell.textContent).join();
-at("clear").click(); set("word", "\u003cb>x"); at("add").click(); at("add").click(); out.twice = told();
+out.held = document.querySelectorAll("#words li").length; at("clear").click(); at("undo").click();
+out.back = document.querySelectorAll("#words li").length; at("clear").click(); set("cells", "bits");
+set("word", "unseen"); at("delete").click(); out.unseen = told();
+set("word", "y".repeat(400)); at("add").click(); out.wide = document.documentElement.scrollWidth <= window.innerWidth; at("clear").click();
+set("word", "\u003cb>x"); at("add").click(); at("add").click(); out.twice = told();
 out.words = document.querySelectorAll("#words li").length; out.markup = document.querySelectorAll("#words b").length;)");
   EXPECT_TRUE(Has(out.at("absent"), "is absent, for bit") && Has(out.at("absent"), "That is certain.")) << out;
   EXPECT_TRUE(Has(out.at("maybe"), "It was not: a false positive.")) << out;
@@ -241,6 +248,9 @@ out.words = document.querySelectorAll("#words li").length; out.markup = document
   EXPECT_GE(out.at("undone"), 5);
   EXPECT_TRUE(Has(out.at("refused"), "certainly not there: nothing is changed")) << out;
   EXPECT_EQ(out.at("same"), true);
+  EXPECT_EQ(out.at("back"), out.at("held")) << "what was emptied can be had again";
+  EXPECT_TRUE(Has(out.at("unseen"), "certainly not there: nothing is changed")) << out;
+  EXPECT_EQ(out.at("wide"), true) << "a long word makes the page no wider";
   EXPECT_TRUE(Has(out.at("twice"), "It was there already.")) << out;
   EXPECT_EQ(out.at("words"), 1);
   EXPECT_EQ(out.at("markup"), 0);

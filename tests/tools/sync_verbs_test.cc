@@ -130,6 +130,23 @@ TEST_F(SyncVerbTest, HowTheCommandEndsIsTold) {
   EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
 }
 
+TEST_F(SyncVerbTest, ASideThatDoesNothingIsGivenUpWhereThatIsAsked) {
+  const std::string a = directory_.File("a");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  for (const std::string command : {"exec sleep 3600", "kill -STOP $$"}) {
+    const Outcome silent = RunSepal({"sync", a, "--over", command, "--timeout", "20ms"});
+    EXPECT_EQ(silent.exit, kExitError) << command;
+    EXPECT_TRUE(Has(silent.err, "the other side has done nothing for 0.02 s (--timeout)")) << silent.err;
+    EXPECT_TRUE(Has(silent.err, "was ended by signal 15")) << silent.err;
+  }
+  EXPECT_EQ(RunSepal({"sync", a, a + "-nosuch", "--timeout", "0"}).exit, kExitUsage);
+  const std::string b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", std::string(100'000, '2')}).exit, kExitOk);
+  const std::string server = absl::StrFormat("'%s' sync-server '%s' --timeout 1h", SEPAL_PROGRAM, b);
+  EXPECT_EQ(RunSepal({"sync", a, "--over", server, "--timeout", "1h"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, std::string(100'000, '2'));
+}
+
 TEST_F(SyncVerbTest, TheCommandDoesNotIgnoreThePipeSignal) {
   const std::string a = directory_.File("a");
   ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);

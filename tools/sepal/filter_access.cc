@@ -26,11 +26,13 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kProgressKeys = 256;
 constexpr size_t kMagicBytes = 8;
+constexpr uint64_t kReadStepBytes = uint64_t{1} << 20;
 constexpr size_t kLineStepBytes = size_t{64} << 10;
 
 absl::Status CheckReadable(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return absl::InvalidArgumentError(absl::StrFormat("%s is a directory", path));
+  if (fs::is_directory(path, error))
+    return absl::InvalidArgumentError(absl::StrFormat("%s is a directory, and no file", path));
   if (access(path.c_str(), R_OK) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrFormat("%s cannot be read", path));
 }
@@ -59,6 +61,21 @@ bool GetLine(std::istream& from, std::string* line, bool* too_long) {
   }
 }
 
+// Appends what is left of the file, which may be a pipe.
+absl::Status ReadOn(const std::string& path, std::ifstream* file, std::string* bytes) {
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  uint64_t step = error || size < bytes->size() ? kReadStepBytes : size - bytes->size() + 1;
+  while (file->good() && bytes->size() <= filters::kMostFilterBytes) {
+    const size_t have = bytes->size();
+    bytes->resize(have + step);
+    file->read(bytes->data() + have, static_cast<std::streamsize>(step));
+    bytes->resize(have + static_cast<size_t>(file->gcount()));
+    step = kReadStepBytes;
+  }
+  return file->eof() ? absl::OkStatus() : CutShort(path);
+}
+
 }  // namespace
 
 KeyLines::KeyLines(const std::string& path, bool hex, std::istream& in)
@@ -80,9 +97,9 @@ absl::Status KeyLines::ForEach(std::string_view verb, std::ostream& err, const T
   uint64_t line = 0;
   const auto take_line = [&](std::string_view, std::string_view key) -> absl::Status {
     ++line;
-    const bool odd = key.empty() || key.size() >= kMaxKeyBytes;
+    const bool odd = key.empty() || key.size() >= kMaxKeyBytes || EndsAsOnWindows(key);
     if (!odd || odd_ == OddLines::kTake) return take(key);
-    return odd_ == OddLines::kSkip ? absl::OkStatus() : OddLine(line, key.size());
+    return odd_ == OddLines::kSkip ? absl::OkStatus() : OddLine(line, key);
   };
   Progress progress(absl::StrFormat("%s %s", verb, repeatable_ ? "bytes" : "keys"), file_bytes_, err,
                     StandardErrorIsTerminal());
@@ -92,8 +109,14 @@ absl::Status KeyLines::ForEach(std::string_view verb, std::ostream& err, const T
   return Read(file, tell, take_line);
 }
 
-absl::Status KeyLines::OddLine(uint64_t line, size_t key_bytes) const {
-  const std::string what = key_bytes == 0 ? "is empty" : absl::StrFormat("has a key of %s", HumanBytes(key_bytes));
+absl::Status KeyLines::OddLine(uint64_t line, std::string_view key) const {
+  if (EndsAsOnWindows(key)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s, line %u ends with a carriage return, which would be a part of the key: remove them all "
+                        "(tr -d '\\r'), or add them with --odd-lines take",
+                        Name(), line));
+  }
+  const std::string what = key.empty() ? "is empty" : absl::StrFormat("has a key of %s", HumanBytes(key.size()));
   return absl::InvalidArgumentError(
       absl::StrFormat("%s, line %u %s, which is hardly meant as a key: --odd-lines skip leaves such lines out, and "
                       "--odd-lines take adds them",
@@ -171,13 +194,7 @@ absl::StatusOr<filters::AnyFilter> ReadFilter(const std::string& path) {
   if (absl::IsInvalidArgument(begins)) {
     return absl::InvalidArgumentError(absl::StrFormat("%s; sepal filter build makes filters", ToStd(begins.message())));
   }
-  std::error_code error;
-  const uint64_t size = fs::file_size(path, error);
-  if (!error && size > bytes.size()) {
-    bytes.resize(size);
-    file.read(bytes.data() + kMagicBytes, static_cast<std::streamsize>(size - kMagicBytes));
-    if (file.bad() || static_cast<uint64_t>(file.gcount()) != size - kMagicBytes) return CutShort(path);
-  }
+  RETURN_IF_ERROR(ReadOn(path, &file, &bytes));
   absl::StatusOr<filters::AnyFilter> filter = filters::ParseFilter(bytes, path);
   if (!absl::IsDataLoss(filter.status())) return filter;
   return absl::DataLossError(
@@ -204,9 +221,9 @@ CLI::Option* AddRate(CLI::App* app, const std::string& name, double* rate, const
 absl::Status AsUsage(const absl::Status& status) {
   if (!absl::IsInvalidArgument(status)) return status;
   std::string message(ToStd(status.message()));
-  const std::string_view classic = "take the classic layout";
+  const std::string_view classic = "the classic layout";
   if (const size_t at = message.find(classic); at != std::string::npos) {
-    message.replace(at, classic.size(), "--kind bloom does");
+    message.replace(at, classic.size(), "--kind bloom");
   }
   return absl::CancelledError(message);
 }
@@ -247,6 +264,7 @@ nlohmann::json InfoJson(const filters::FilterInfo& info) {
 }
 
 absl::Status CheckOutput(const std::string& path, const std::string& input) {
+  RETURN_IF_ERROR(CheckOutputName(path));
   const auto refused = [&](std::string_view why) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s cannot be written: %s; choose another file with --output", path, why));

@@ -35,7 +35,8 @@ class KeySource {
   virtual absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const = 0;
 };
 
-// What becomes of a line that is hardly meant as a key: an empty one, or one of 64 KiB or more.
+// What becomes of a line that is hardly meant as a key: an empty one, one of 64 KiB or more, or one whose
+// line ends with a carriage return.
 enum class OddLines : uint8_t { kRefuse, kSkip, kTake };
 
 // Each line is a key, without its newline; a last line needs none.
@@ -59,7 +60,8 @@ class KeyLines final : public KeySource {
   KeyLines(const std::string& path, bool hex, std::istream& in);
   absl::Status Read(std::istream& from, const std::function<void(uint64_t lines, uint64_t bytes)>& tell,
                     const TakeLine& take) const;
-  absl::Status OddLine(uint64_t line, size_t key_bytes) const;
+  absl::Status OddLine(uint64_t line, std::string_view key) const;
+  bool EndsAsOnWindows(std::string_view key) const { return !hex_ && key.ends_with('\r'); }
 
   std::string path_;
   bool hex_;

@@ -18,31 +18,39 @@ namespace sepal::tools {
 // Over descriptors, which it does not close. A write to a pipe whose reader is gone needs SIGPIPE to be ignored.
 class DescriptorStream final : public SyncChannel {
  public:
-  DescriptorStream(int in, int out) : in_(in), out_(out) {}
+  // DeadlineExceeded where the other side sends, or takes, nothing for so many seconds. 0: it waits.
+  DescriptorStream(int in, int out, double timeout_seconds) : in_(in), out_(out), timeout_seconds_(timeout_seconds) {}
   absl::Status Read(char* to, size_t size) override;
   absl::Status Write(std::string_view bytes) override;
 
+  bool timed_out() const { return timed_out_; }
+
  private:
+  // Until `descriptor` has one of the events of poll(2).
+  absl::Status Await(int descriptor, short events);
+
   const int in_;
   const int out_;
+  const double timeout_seconds_;
+  bool timed_out_ = false;
 };
 
 class SyncProcess {
  public:
   // Its standard error is this process's.
-  static absl::StatusOr<std::unique_ptr<SyncProcess>> Start(const std::string& command);
+  static absl::StatusOr<std::unique_ptr<SyncProcess>> Start(const std::string& command, double timeout_seconds);
   ~SyncProcess() { Finish().IgnoreError(); }
   SyncProcess(const SyncProcess&) = delete;
   SyncProcess& operator=(const SyncProcess&) = delete;
 
   SyncChannel* stream() { return &stream_; }
-  // Ends the pipes and waits for the process. Unavailable, with the command and how it ended, unless its exit status
-  // is 0. Ok when it is called again.
+  // Ends the pipes and waits for the process, which is terminated if it has timed out. Unavailable, with the command
+  // and how it ended, unless its exit status is 0. Ok when it is called again.
   absl::Status Finish();
 
  private:
-  SyncProcess(std::string command, pid_t pid, int in, int out)
-      : command_(std::move(command)), pid_(pid), in_(in), out_(out), stream_(in, out) {}
+  SyncProcess(std::string command, pid_t pid, int in, int out, double timeout_seconds)
+      : command_(std::move(command)), pid_(pid), in_(in), out_(out), stream_(in, out, timeout_seconds) {}
 
   const std::string command_;
   pid_t pid_;  // 0: it has ended

@@ -24,6 +24,7 @@
 #include "absl/strings/str_replace.h"
 #include "tools/terminal/help.h"
 #include "tools/terminal/terminal_color.h"
+#include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal::tools {
@@ -297,7 +298,25 @@ int WriteAndRename(const std::string& temporary, const std::string& path, const 
 
 }  // namespace
 
+absl::Status CheckOutputName(const std::string& path) {
+  if (path == "-") {
+    return absl::CancelledError(
+        "--output - : what was done is told on standard output; name a file (./- for one with that name)");
+  }
+  std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (parent.empty()) parent = ".";
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    if (!it->path().filename().string().starts_with("MANIFEST-")) continue;
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s would be among the files of the database %s; choose another directory with --output", path,
+                        parent.string()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteWhole(const std::string& path, const std::string& contents) {
+  RETURN_IF_ERROR(CheckOutputName(path));
   const std::string temporary = path + ".tmp";
   std::error_code unused;
   const std::filesystem::file_status there = std::filesystem::status(path, unused);

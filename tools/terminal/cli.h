@@ -78,6 +78,9 @@ std::optional<std::string> FromHex(std::string_view hex);
 // full disk.
 int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ostream& err);
 
+// Cancelled for `-`, which means standard output elsewhere; FailedPrecondition for a file within a database.
+absl::Status CheckOutputName(const std::string& path);
+
 // Writes a file whole or not at all, over one that is there, and makes it durable. Errors are with remedy.
 absl::Status WriteWhole(const std::string& path, const std::string& contents);
 

@@ -57,7 +57,7 @@ struct SEPAL_EXPORT BloomShape {
   static absl::StatusOr<BloomShape> For(uint64_t keys, double rate, BloomLayout layout = BloomLayout::kBlocked);
   // The best number of probes for `keys` keys in `bits` bits.
   static absl::StatusOr<BloomShape> OfBits(uint64_t keys, uint64_t bits, BloomLayout layout = BloomLayout::kBlocked);
-  // The expected rate once `keys` different keys are in it.
+  // The expected rate once `keys` different keys are in it; 1 for a shape without bits or probes.
   double RateAt(uint64_t keys) const;
   // How many keys it holds at a rate of at most `rate`: the reverse of For.
   uint64_t KeysAt(double rate) const;

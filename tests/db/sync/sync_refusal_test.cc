@@ -153,7 +153,8 @@ TEST(SyncRefusalTest, MessagesAreAsLongAsTheirTypeAllows) {
   EXPECT_TRUE(absl::IsDataLoss(ReceiveOfLength(SyncMessage::kConflicts, (1 << 20) + 1)));
   EXPECT_TRUE(absl::IsUnavailable(ReceiveOfLength(SyncMessage::kFilter, 1 << 27)));
   EXPECT_TRUE(absl::IsDataLoss(ReceiveOfLength(SyncMessage::kFilter, (1 << 27) + 1)));
-  EXPECT_TRUE(absl::IsDataLoss(ReceiveOfLength(SyncMessage::kRanges, (1 << 28) + 1)));
+  EXPECT_TRUE(absl::IsUnavailable(ReceiveOfLength(SyncMessage::kRanges, (1 << 26) + 18)));
+  EXPECT_TRUE(absl::IsDataLoss(ReceiveOfLength(SyncMessage::kRanges, (1 << 26) + 19)));
   // A large value is an entry of its own.
   std::string items, keys;
   Append({.key = "k", .value = std::string(1 << 20, 'v')}, &items);

@@ -227,6 +227,27 @@ TEST(SyncTest, EqualDatabasesExchangeSumsAlone) {
   EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, 2000u);
 }
 
+// Any number of entries has ranges that fit into one message.
+TEST(SyncTest, RangesGetLargerAsTheirMessageFills) {
+  constexpr SyncTuning kSmall{.entries_of_range = 1, .most_range_bytes = 2000};
+  SyncDatabase a, b;
+  Contents entries;
+  for (uint64_t i = 0; i < 5'000; ++i) entries[SyncKey(i)] = "v";
+  a.Put(entries);
+  b.Put(entries);
+  const Synced equal = RunBoth(&a, &b, ConflictPolicy::kReport, kSmall);
+  ASSERT_TRUE(equal.report.ok()) << equal.report.status();
+  EXPECT_EQ(equal.report->rounds, 0u);
+  EXPECT_EQ(equal.report->entries, 5'000u);
+  EXPECT_LT(equal.report->sent_bytes, 2200u);
+  EXPECT_GT(equal.report->sent_bytes, 1500u) << "the message was to be filled";
+  b.Put({{SyncKey(17), "w"}, {SyncKey(4'999), "w"}, {"z", "v"}});
+  const Synced synced = RunBoth(&a, &b, ConflictPolicy::kTheirs, kSmall);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->written, 3u);
+  EXPECT_EQ(a.All(), b.All());
+}
+
 TEST(SyncTest, OnePercentOfDifferenceMovesLessThanATenthOfTheData) {
   SyncDatabase a, b;
   Contents of_a, of_b;

@@ -32,7 +32,7 @@ class DumpVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_option("--output", output_,
-                    "File to write; it appears under this name once it is whole (default: standard output)");
+                    "File to write; it appears under this name once it is whole (default, and -: standard output)");
     app->add_option("--format", format_, "text, which people can read, or binary, which is smaller and faster")
         ->check(CLI::IsMember({"text", "binary"}))
         ->capture_default_str();
@@ -43,6 +43,7 @@ class DumpVerb final : public Verb {
 
   absl::Status Run(const Streams& io) override {
     RETURN_IF_ERROR(range_.Resolve(hex_));
+    if (output_ == "-") output_.clear();
     if (json && output_.empty()) return absl::CancelledError("--json needs --output: the dump is on standard output");
     if (output_.empty()) {
       if (format_ == "binary" && IsTerminal(io.out)) {
@@ -50,6 +51,7 @@ class DumpVerb final : public Verb {
       }
       return DumpTo(io.out, io);
     }
+    RETURN_IF_ERROR(CheckOutputName(output_));
     const std::string temporary = output_ + ".tmp";
     absl::Status status = DumpInto(temporary, io);
     std::error_code error;

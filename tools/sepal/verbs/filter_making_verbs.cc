@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -24,6 +25,9 @@ namespace {
 using filters::BloomLayout;
 using filters::BloomShape;
 using filters::FilterKind;
+
+// Of a blocked filter (filter-format.md).
+constexpr uint64_t kBlockBytes = 64;
 
 const std::vector<std::string>& BloomKinds() {
   static const std::vector<std::string> kinds = {"blocked", "bloom", "partitioned", "counting"};
@@ -90,9 +94,9 @@ class FilterSizeVerb final : public Verb {
     if (bytes_flag_->empty()) {
       ASSIGN_OR_RETURN(sizing.shape, BloomShape::For(keys_, rate_, layout));
       if (sizing.bits() / 8 > filters::kMostFilterBytes) {
-        return absl::InvalidArgumentError(absl::StrFormat("a %s filter for %u keys is too large: %u bytes, at most %u",
-                                                          filters::NameOf(kind), keys_, sizing.bytes(),
-                                                          filters::kMostFilterBytes));
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "a %s filter for %u keys is too large: %u bytes, at most %u; allow a higher --rate, or split the keys",
+            filters::NameOf(kind), keys_, sizing.bytes(), filters::kMostFilterBytes));
       }
     } else {
       ASSIGN_OR_RETURN(sizing.shape, ShapeOfBytes(layout, sizing.unit_bits));
@@ -111,9 +115,14 @@ class FilterSizeVerb final : public Verb {
   absl::StatusOr<BloomShape> ShapeOfBytes(BloomLayout layout, uint64_t unit_bits) const {
     if (bytes_ == 0 || bytes_ > filters::kMostFilterBytes) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("a filter of %u bytes: 1 to %u are possible", bytes_, filters::kMostFilterBytes));
+          absl::StrFormat("a filter of %u bytes: 8 to %u are possible", bytes_, filters::kMostFilterBytes));
     }
-    const uint64_t units = bytes_ * 8 / unit_bits;
+    const uint64_t step = layout == BloomLayout::kBlocked ? kBlockBytes : sizeof(uint64_t);
+    if (bytes_ < step) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("a filter of %u bytes: with that layout it has at least %u", bytes_, step));
+    }
+    const uint64_t units = bytes_ / step * step * 8 / unit_bits;
     const int most = layout == BloomLayout::kBlocked ? filters::kMostBlockedProbes : filters::kMostProbes;
     if (hashes_ > most) {
       return absl::InvalidArgumentError(absl::StrFormat("a blocked filter has at most %d hashes", most));
@@ -198,7 +207,7 @@ class FilterBuilder {
       const absl::Status added = filters::Add(&*filter_, key);
       if (!absl::IsResourceExhausted(added) || wanted_.kind != FilterKind::kFingerprintTable) return added;
       return absl::ResourceExhaustedError(
-          absl::StrFormat("more keys came than the %u that the table holds; give --keys", taken_ - 1));
+          absl::StrFormat("more keys came than the %u that the table holds; give more --keys", taken_ - 1));
     };
     RETURN_IF_ERROR(source.ForEach("added", err, add));
     return taken_ == 0 ? NoKeys(source) : absl::OkStatus();
@@ -326,7 +335,9 @@ class FilterBuildVerb final : public Verb {
                     app->add_option("--family", family_, "Its column family (default: default)"),
                     app->add_option("--prefix", prefix_, "Only keys with this prefix")};
     app->add_flag("--hex", hex_, "Lines and the prefix are given in hexadecimal");
-    app->add_option("--odd-lines", odd_lines_, "Lines that are empty, or keys of 64 KiB or more: refuse, skip or take")
+    app->add_option(
+           "--odd-lines", odd_lines_,
+           "Lines that are empty, or end with a carriage return, or keys of 64 KiB or more: refuse, skip or take")
         ->check(CLI::IsMember({"refuse", "skip", "take"}))
         ->capture_default_str();
     AddRate(app, "--rate", &parameters_.rate, "The rate of false positives that is allowed")->capture_default_str();
@@ -375,9 +386,10 @@ class FilterBuildVerb final : public Verb {
     return word == "skip" ? OddLines::kSkip : OddLines::kRefuse;
   }
 
-  // What FILE is: a database is known by its files.
+  // What FILE is: a directory is meant as a database.
   absl::Status FindSource() {
-    if (place_.directory.empty() && HoldsDatabase(file_)) place_.directory = file_;
+    std::error_code error;
+    if (place_.directory.empty() && std::filesystem::is_directory(file_, error)) place_.directory = file_;
     if (!place_.directory.empty()) return absl::OkStatus();
     for (const CLI::Option* const flag : of_database_) {
       if (flag->empty()) continue;

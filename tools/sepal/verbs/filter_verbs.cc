@@ -47,9 +47,14 @@ class FilterTestVerb final : public Verb {
     }
     ASSIGN_OR_RETURN(const KeyLines lines, KeyLines::Open(file_, hex_, io.in));
     uint64_t maybes = 0, absents = 0;
+    bool noted = hex_;
     RETURN_IF_ERROR(lines.ForEachLine([&](std::string_view line, std::string_view key) -> absl::Status {
       ASSIGN_OR_RETURN(const bool maybe, filters::MayContain(filter, key));
       ++(maybe ? maybes : absents);
+      if (!noted && key.ends_with('\r')) {
+        noted = true;
+        io.err << "note: lines end with a carriage return, which is a part of the key (tr -d '\\r' removes them)\n";
+      }
       if (!(maybe ? only_absent_ : only_maybe_)) Print(line, key, maybe, io.out);
       return io.out ? absl::OkStatus() : absl::InternalError("the output cannot be written");
     }));

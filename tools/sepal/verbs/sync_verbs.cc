@@ -43,6 +43,12 @@ absl::Status WithoutDamageHere(const absl::Status& status) {
   return there ? absl::UnavailableError(status.message()) : status;
 }
 
+void AddTimeout(CLI::App* app, double* seconds) {
+  AddSeconds(app, "--timeout", seconds,
+             "Give up when the other side sends and takes nothing for so long (default: wait)")
+      ->check(CLI::PositiveNumber);
+}
+
 // Without it the command would have the first database repaired.
 absl::Status WithDamageRemedy(const absl::Status& status, const Place& place) {
   if (!absl::IsDataLoss(status)) return status;
@@ -64,6 +70,7 @@ class SyncVerb final : public Verb {
     app->add_option("--on-conflict", policy_, "Of keys with two values: report both, or take one")
         ->check(CLI::IsMember({"report", "ours", "theirs", "newer-by-sequence"}))
         ->capture_default_str();
+    AddTimeout(app, &timeout_seconds_);
     AddMemoryLimit(app, &memory_limit_);
   }
 
@@ -98,7 +105,7 @@ class SyncVerb final : public Verb {
   }
 
   absl::StatusOr<SyncReport> SyncOver(DB* db) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<SyncProcess> other, SyncProcess::Start(command_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<SyncProcess> other, SyncProcess::Start(command_, timeout_seconds_));
     absl::StatusOr<SyncReport> report = BeginSync(*db, *other->stream(), {.policy = Policy()});
     const absl::Status ended = other->Finish();
     if (ended.ok()) return WithHint(std::move(report));
@@ -117,13 +124,13 @@ class SyncVerb final : public Verb {
     }
     absl::Status served;
     Thread server([&] {
-      DescriptorStream stream(ends[1], ends[1]);
+      DescriptorStream stream(ends[1], ends[1], timeout_seconds_);
       served = ServeSync(**other, stream);
       close(ends[1]);
     });
     absl::StatusOr<SyncReport> report;
     {
-      DescriptorStream stream(ends[0], ends[0]);
+      DescriptorStream stream(ends[0], ends[0], timeout_seconds_);
       report = BeginSync(*db, stream, {.policy = Policy()});
       close(ends[0]);
     }
@@ -187,6 +194,7 @@ class SyncVerb final : public Verb {
   Place place_;
   Place other_;
   std::string command_, policy_ = "report";
+  double timeout_seconds_ = 0;
   uint64_t memory_limit_ = Options().memory_limit;
 };
 
@@ -194,6 +202,7 @@ class SyncServerVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
+    AddTimeout(app, &timeout_seconds_);
     AddMemoryLimit(app, &memory_limit_);
   }
 
@@ -203,7 +212,7 @@ class SyncServerVerb final : public Verb {
           "a sync-server is begun by sepal sync --over and speaks with it, not with a terminal");
     }
     const WithoutPipeSignal without_signal;
-    DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO);
+    DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO, timeout_seconds_);
     absl::StatusOr<std::unique_ptr<DB>> db = OpenToWrite(place_, /*create=*/false, memory_limit_);
     if (!db.ok()) {
       RefuseSync(db.status(), stream);
@@ -215,6 +224,7 @@ class SyncServerVerb final : public Verb {
 
  private:
   Place place_;
+  double timeout_seconds_ = 0;
   uint64_t memory_limit_ = Options().memory_limit;
 };
 

@@ -221,7 +221,8 @@ function draw(word = $("word").value, before = []) {
 function deleteWord(word) {
   const known = demo.words.includes(word),
     lostBefore = new Set(lostWords());
-  if (demo.counters && !mayContain(word)) {
+  const touches = placesIn(word).some((i) => demo.cells[i] > 0);
+  if (demo.counters ? !mayContain(word) : !known && !touches) {
     return draw(word, [`\u201c${word}\u201d is certainly not there: nothing is changed. `]);
   }
   remember();
@@ -365,8 +366,9 @@ function startCells() {
     draw(undefined, ["Undone. "]);
   });
   $("clear").addEventListener("click", () => {
+    remember();
     demo.words = [];
-    rebuild();
+    demo.cells = new Uint8Array(demo.m);
     show("", ["The filter is empty."]);
   });
   $("words").addEventListener("click", (event) => {

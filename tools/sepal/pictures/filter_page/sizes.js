@@ -82,7 +82,7 @@ function updateSizes(moved) {
     ...(why
       ? [strong(why, "bad")]
       : [
-          `${short(n)} keys in ${human(m / 8)}: ${(m / n).toPrecision(3)} bits a key, `,
+          `${short(n)} keys in ${human(m / 8)}: ${short(m / n)} bits a key, `,
           `${k} ${k === 1 ? "hash" : "hashes"}, `,
           `one of ${short(1 / rate)} absent keys is a false positive (${share(rate)}); `,
           `${share(fillAt(layout, n, m, k))} of the bits are set.`,
@@ -263,6 +263,14 @@ function measure(run) {
   go();
 }
 
+function refuse({ value }, { name, low, high, whole }, stays) {
+  const example = whole ? "1000, 10k or 1.5M" : "0.01, 1e-6 or 0.1 %";
+  const what = `${whole ? "number of " : ""}${name.slice(3)}`,
+    range = `${short(low)} to ${short(high)}`;
+  const told = `\u201c${value}\u201d is no ${what}: ${range}, as in ${example}. It stays ${stays}.`;
+  $("sizes-told").replaceChildren(strong(told, "bad"));
+}
+
 function startSizes() {
   for (const [key, range] of Object.entries(SIZES)) {
     const slider = el("input", {
@@ -287,11 +295,16 @@ function startSizes() {
       const value = numberFrom(field.value),
         fits = value !== undefined && value >= range.low && value <= range.high;
       field.setAttribute("aria-invalid", String(!fits));
-      if (!fits) return;
+      if (!fits) return refuse(field, range, shown(key));
       sizes[key] = range.whole ? Math.round(value) : value;
       updateSizes(field);
     });
-    field.addEventListener("change", () => updateSizes());
+    field.addEventListener("change", () => {
+      const { value } = field,
+        fits = field.getAttribute("aria-invalid") !== "true";
+      updateSizes();
+      if (!fits) refuse({ value }, range, shown(key));
+    });
     $("sliders").append(el("label", { htmlFor: slider.id }, range.name), slider, field);
   }
   $("sizes").addEventListener("submit", (event) => event.preventDefault());

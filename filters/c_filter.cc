@@ -1,67 +1,29 @@
 // The C interface of filters.
-#include "sepal/c_filter.h"
+#include "filters/c_filter.h"
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "db/c/c_types.h"
 #include "sepal/filter.h"
-
-struct sepal_filter_t {
-  sepal::filters::AnyFilter rep;
-};
 
 namespace {
 
 using sepal::BytesOf;
-using sepal::FamilyOf;
 using sepal::SaveError;
 using sepal::filters::AgeingFilter;
 using sepal::filters::AnyFilter;
 using sepal::filters::BloomFilter;
 using sepal::filters::BloomLayout;
 using sepal::filters::BloomShape;
+using sepal::filters::CheckedLayout;
 using sepal::filters::CountingBloomFilter;
+using sepal::filters::LayoutOf;
+using sepal::filters::NewFilter;
 using sepal::filters::StaticFilter;
 using sepal::filters::TwoGenerationFilter;
-
-// Null after an error.
-template <class Filter>
-sepal_filter_t* NewFilter(absl::StatusOr<Filter> filter, char** errptr) {
-  if (SaveError(errptr, filter.status())) return nullptr;
-  return new sepal_filter_t{AnyFilter(*std::move(filter))};
-}
-
-// Null for a sketch.
-struct KeyFilterMaker {
-  template <class Filter>
-  std::unique_ptr<const sepal::KeyFilter> operator()(const Filter& filter) const {
-    if constexpr (requires { filter.MayContain(std::string_view()); }) {
-      return std::make_unique<sepal::KeyFilterOf<Filter>>(filter);
-    } else {
-      return nullptr;
-    }
-  }
-};
-
-// The value, or nothing after an error.
-template <class Value>
-Value ValueOr(absl::StatusOr<Value> value, char** errptr) {
-  return SaveError(errptr, value.status()) ? Value() : *std::move(value);
-}
-
-// A number that is no layout becomes one that does not exist, which is refused.
-BloomLayout LayoutOf(int kind) { return static_cast<BloomLayout>(kind >= 1 && kind <= 3 ? kind : 0); }
-
-absl::StatusOr<BloomLayout> CheckedLayout(int kind) {
-  const BloomLayout layout = LayoutOf(kind);
-  if (layout != BloomLayout{}) return layout;
-  return absl::InvalidArgumentError("the kind is no Bloom filter");
-}
+using sepal::filters::ValueOr;
 
 BloomShape ShapeOf(int kind, uint64_t bits, int probes) {
   return {.layout = LayoutOf(kind), .bits = bits, .probes = probes};
@@ -100,7 +62,7 @@ uint64_t sepal_filter_bits_for(int kind, uint64_t keys, double rate, int* probes
   const absl::StatusOr<BloomLayout> layout = CheckedLayout(kind);
   if (SaveError(errptr, layout.status())) return 0;
   const BloomShape shape = ValueOr(BloomShape::For(keys, rate, *layout), errptr);
-  *probes = shape.probes;
+  if (probes != nullptr) *probes = shape.probes;
   return shape.bits;
 }
 
@@ -261,43 +223,6 @@ void sepal_filter_describe(const sepal_filter_t* filter, sepal_filter_info_t* in
 const char* sepal_filter_name_of(int kind) {
   const bool fits = kind >= 0 && kind <= UINT8_MAX;
   return sepal::filters::NameOf(static_cast<sepal::filters::FilterKind>(fits ? kind : 0)).data();
-}
-
-sepal_filter_t* sepal_export_filter(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
-                                    int kind, double rate, uint64_t seed, char** errptr) {
-  const absl::StatusOr<BloomLayout> layout = CheckedLayout(kind);
-  if (SaveError(errptr, layout.status())) return nullptr;
-  return NewFilter(db->rep->ExportFilter(FamilyOf(db, family),
-                                         {.false_positive_rate = rate, .layout = *layout, .seed = seed}, options->rep),
-                   errptr);
-}
-
-double sepal_approximate_distinct(sepal_t* db, sepal_column_family_t* family, const char* start_key,
-                                  size_t start_key_len, const char* limit_key, size_t limit_key_len, char** errptr) {
-  std::optional<sepal::Range> range;
-  if ((start_key == nullptr) != (limit_key == nullptr)) {
-    SaveError(errptr, absl::InvalidArgumentError("a range needs a start_key and a limit_key, or neither"));
-    return 0;
-  }
-  if (start_key != nullptr) {
-    range = {.begin = BytesOf(start_key, start_key_len), .end = BytesOf(limit_key, limit_key_len)};
-  }
-  return ValueOr(db->rep->ApproximateDistinct(FamilyOf(db, family), range), errptr);
-}
-
-void sepal_readoptions_set_key_filter(sepal_readoptions_t* options, const sepal_filter_t* filter, char** errptr) {
-  std::unique_ptr<const sepal::KeyFilter> key_filter;
-  if (filter != nullptr) {
-    key_filter = std::visit(KeyFilterMaker(), filter->rep);
-    if (key_filter == nullptr) {
-      SaveError(errptr, absl::InvalidArgumentError(
-                            absl::StrFormat("a filter of kind %s knows no keys, so that no read can ask it",
-                                            sepal::filters::NameOf(sepal::filters::Describe(filter->rep).kind))));
-      return;
-    }
-  }
-  options->key_filter = std::move(key_filter);
-  options->rep.key_filter = options->key_filter.get();
 }
 
 }  // extern "C"
