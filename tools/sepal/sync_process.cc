@@ -25,6 +25,10 @@ constexpr double kLongestPollMillis = 1e9;
 
 absl::Status Ended() { return absl::UnavailableError("the other side ended before the two databases were compared"); }
 
+absl::Status EndedWithin() {
+  return absl::UnavailableError("the other side ended in the middle of a message: is it a sepal sync-server?");
+}
+
 }  // namespace
 
 absl::Status DescriptorStream::Await(int descriptor, short events) {
@@ -45,12 +49,14 @@ absl::Status DescriptorStream::Await(int descriptor, short events) {
 }
 
 absl::Status DescriptorStream::Read(char* to, size_t size) {
+  bool begun = false;
   while (size > 0) {
     RETURN_IF_ERROR(Await(in_, POLLIN));
     const ssize_t got = ::read(in_, to, size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::UnavailableError(absl::StrFormat("reading from the other side: %s", strerror(errno)));
-    if (got == 0) return Ended();
+    if (got == 0) return begun ? EndedWithin() : Ended();
+    begun = true;
     to += got;
     size -= static_cast<size_t>(got);
   }

@@ -58,6 +58,14 @@ absl::Status WithDamageRemedy(const absl::Status& status, const Place& place) {
                       ToStd(status.message()), place.Arguments()));
 }
 
+// A side must be there: a mistyped path would have the other side's contents copied to it.
+absl::StatusOr<std::unique_ptr<DB>> OpenSide(const Place& place, uint64_t memory_limit) {
+  absl::StatusOr<std::unique_ptr<DB>> db = OpenToWrite(place, /*create=*/false, memory_limit);
+  if (!absl::IsNotFound(db.status())) return db;
+  return absl::NotFoundError(absl::StrFormat("%s; sepal db open %s --create makes an empty database to be filled",
+                                             ToStd(db.status().message()), place.Arguments()));
+}
+
 class SyncVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -84,7 +92,7 @@ class SyncVerb final : public Verb {
           absl::StrFormat("%s and %s are one database: give two", place_.directory, other_.directory));
     }
     const WithoutPipeSignal without_signal;
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false, memory_limit_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenSide(place_, memory_limit_));
     ASSIGN_OR_RETURN(const SyncReport report, command_.empty() ? SyncWithDirectory(db.get()) : SyncOver(db.get()));
     RETURN_IF_ERROR(WithRemedy(db->Close(), place_));
     const absl::Status status =
@@ -116,7 +124,7 @@ class SyncVerb final : public Verb {
 
   // The other side is a thread of this process.
   absl::StatusOr<SyncReport> SyncWithDirectory(DB* db) const {
-    const absl::StatusOr<std::unique_ptr<DB>> other = OpenToWrite(other_, /*create=*/false, memory_limit_);
+    const absl::StatusOr<std::unique_ptr<DB>> other = OpenSide(other_, memory_limit_);
     if (!other.ok()) return WithDamageRemedy(other.status(), other_);
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -161,8 +169,12 @@ class SyncVerb final : public Verb {
                            Counted(report.written_there, "entry"), report.overwritten_there,
                            HumanBytes(report.sent_bytes + report.received_bytes));
     if (report.conflicts.empty()) return;
-    out << absl::StrFormat("%s with two values stayed as they were on both sides (--on-conflict takes one):\n",
-                           Counted(report.conflicts.size(), "key"));
+    const std::string_view remedy =
+        Policy() == ConflictPolicy::kNewerBySequence
+            ? "their sequence numbers do not tell which is newer: --on-conflict ours or theirs"
+            : "--on-conflict takes one";
+    out << absl::StrFormat("%s with two values stayed as they were on both sides (%s):\n",
+                           Counted(report.conflicts.size(), "key"), remedy);
     for (size_t i = 0; i < std::min(report.conflicts.size(), kShownConflicts); ++i) {
       const SyncConflict& conflict = report.conflicts[i];
       out << absl::StrFormat("  %s: %s\n", Printable(conflict.column_family), ShownKey(conflict.key));
@@ -213,7 +225,7 @@ class SyncServerVerb final : public Verb {
     }
     const WithoutPipeSignal without_signal;
     DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO, timeout_seconds_);
-    absl::StatusOr<std::unique_ptr<DB>> db = OpenToWrite(place_, /*create=*/false, memory_limit_);
+    absl::StatusOr<std::unique_ptr<DB>> db = OpenSide(place_, memory_limit_);
     if (!db.ok()) {
       RefuseSync(db.status(), stream);
       return db.status();
