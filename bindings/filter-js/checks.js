@@ -57,6 +57,15 @@ export function checkAll(golden, read) {
     checkDamage(bytes, name);
     checkContradiction(filter, bytes, name);
     if (filter.kind === "hyperloglog") continue;
+    for (const key of [5, null, undefined, ["k"]]) {
+      let refused = "";
+      try {
+        filter.mayContain(key);
+      } catch (error) {
+        refused = error.message;
+      }
+      check(refused.includes("a key is a string or a Uint8Array"), `${name}: ${key} as a key: ${refused}`);
+    }
     const counts = filter.kind === "counting" || filter.kind === "count-min";
     const answers = asked.map((key) => (counts ? filter.estimateCount(key) : Number(filter.mayContain(key)))).join("");
     check(answers === golden[name].answers, `${name}: the answers`);

@@ -264,7 +264,9 @@ export class Filter {
   }
 
   #hash(key) {
-    return xxh3(typeof key === "string" ? new TextEncoder().encode(key) : key, this.seed);
+    if (typeof key === "string") return xxh3(new TextEncoder().encode(key), this.seed);
+    if (key instanceof Uint8Array) return xxh3(key, this.seed);
+    throw new TypeError(`a key is a string or a Uint8Array, not ${key === null ? "null" : typeof key}`);
   }
 
   #bit(i) {

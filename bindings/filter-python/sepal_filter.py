@@ -224,7 +224,11 @@ class Filter:
         raise FilterError(f"a {self.kind} filter cannot count a key")
 
     def _hash(self, key):
-        return xxh3_64(key.encode() if isinstance(key, str) else bytes(key), self.seed)
+        if isinstance(key, str):
+            key = key.encode()
+        elif not isinstance(key, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a key is str or bytes, not {type(key).__name__}")
+        return xxh3_64(bytes(key), self.seed)
 
     def _cell(self, i, width):
         if width == 4:

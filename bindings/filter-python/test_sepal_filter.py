@@ -18,6 +18,17 @@ def check(condition, what):
         sys.exit(f"failed: {what}")
 
 
+def check_keys(read):
+    """What is no key is an error, and not some bytes that are certainly absent."""
+    for key in (5, None, 1.5, ["k"]):
+        try:
+            read.may_contain(key)
+            check(False, f"{key!r} is taken as a key")
+        except TypeError as error:
+            check("a key is str or bytes" in str(error), str(error))
+    check(read.may_contain("key") == read.may_contain(b"key") == read.may_contain(bytearray(b"key")), "forms of a key")
+
+
 def check_damage(name, data):
     for at in [*range(0, 64, 3), len(data) // 2, len(data) - 1]:
         damaged = bytearray(data)
@@ -71,6 +82,7 @@ def main(directory):
         check_contradiction(read, name, path.read_bytes())
         if read.kind == "hyperloglog":
             continue
+        check_keys(read)
         counts = read.kind in ("counting", "count-min")
         answers = "".join(str(int(read.estimate_count(key) if counts else key in read)) for key in asked)
         check(answers == expected["answers"], f"{name}: the answers")

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "sepal/options.h"
 #include "tools/sepal/database_access.h"
 #include "util/base/status.h"
@@ -19,6 +20,9 @@ absl::Status KeyRange::Resolve(bool hex) {
   ASSIGN_OR_RETURN(first_, BytesFrom(from_, hex));
   ASSIGN_OR_RETURN(const std::string to, BytesFrom(to_, hex));
   if (!to.empty()) beyond_ = to;
+  if (!to.empty() && to < first_) {
+    return absl::CancelledError(absl::StrFormat("--from %s comes after --to %s: no key lies between", from_, to_));
+  }
   ASSIGN_OR_RETURN(const std::string prefix, BytesFrom(prefix_, hex));
   if (prefix.empty()) return absl::OkStatus();
   first_ = std::max(first_, prefix);

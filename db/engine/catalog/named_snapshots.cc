@@ -35,7 +35,7 @@ absl::Status NameIsTaken(const EngineState& state, std::string_view name) {
 absl::Status NoSuchSnapshot(const EngineState& state, std::string_view name) {
   return absl::NotFoundError(
       absl::StrFormat("there is no snapshot \"%s\" in %s: it was never created, or dropped, or it has expired; "
-                      "ListSnapshots has the names",
+                      "DB::ListSnapshots and sepal snapshot list have the names",
                       Printable(name), state.core->path));
 }
 

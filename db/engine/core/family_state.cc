@@ -265,7 +265,8 @@ CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tun
 
 absl::Status HasNoMergeOperator(const Family& family) {
   return absl::InvalidArgumentError(
-      absl::StrFormat("column family \"%s\" has no merge operator: open it with ColumnFamilyOptions::merge_operator; "
+      absl::StrFormat("column family \"%s\" has no merge operator: open it with ColumnFamilyOptions::merge_operator, "
+                      "or make one with sepal family create --merge-operator; "
                       "nothing was written",
                       family.name));
 }

@@ -1,6 +1,6 @@
 // Reads of rows that are not there: without filters each reads a block of every run that may hold the row; with them
 // nearly none does. The database counts what its filters spare it.
-//   absent_rows [DIRECTORY]      where the databases are made, and removed (default: absent_rows.db)
+//   absent_rows [DIRECTORY]      a new one, where the databases are made, and removed (default: absent_rows.db)
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -65,13 +65,13 @@ double TheoryOf(const sepal::FilterPolicy& policy) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::filesystem::path directory = argc > 1 ? argv[1] : "absent_rows.db";
-  std::filesystem::remove_all(directory);
+  const example::NewPlace place(argc > 1 ? argv[1] : "absent_rows.db");
+  if (!place.is_new()) return 1;
+  const std::filesystem::path& directory = place.path();
   std::filesystem::create_directories(directory);
   const sepal::FilterPolicy policy;
   const auto without = Measure(directory / "without", sepal::FilterPolicy::None());
   const auto with = Measure(directory / "with", policy);
-  std::filesystem::remove_all(directory);
   if (!without.ok()) return example::Fail(without.status().ToString());
   if (!with.ok()) return example::Fail(with.status().ToString());
   std::printf("%d reads of absent rows, among %d rows\n", kReads, kRows);

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace example {
 
@@ -25,6 +27,26 @@ inline std::string RandomText(std::mt19937_64& random, size_t length) {
   while (text.size() < length) text += kLetters[random() % (sizeof(kLetters) - 1)];
   return text;
 }
+
+// A directory, or the place of a file, that nothing has yet, and that goes with what the example made there.
+class NewPlace {
+ public:
+  explicit NewPlace(std::filesystem::path path) : path_(std::move(path)), is_new_(!std::filesystem::exists(path_)) {
+    if (!is_new_) std::fprintf(stderr, "%s is there already: name a place where nothing is\n", path_.c_str());
+  }
+  ~NewPlace() {
+    if (is_new_) std::filesystem::remove_all(path_);
+  }
+  NewPlace(const NewPlace&) = delete;
+  NewPlace& operator=(const NewPlace&) = delete;
+
+  bool is_new() const { return is_new_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+  const bool is_new_;
+};
 
 inline int Fail(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());

@@ -1,7 +1,7 @@
 // A join by filter: orders are kept by customer, and the report is about customers of one town. That town's database
 // exports a filter of its customers, a scan of the orders asks it before it touches an order, and only what is left is
 // looked up for certain.
-//   join_by_filter [DIRECTORY]      where the databases are made, and removed (default: join_by_filter.db)
+//   join_by_filter [DIRECTORY]      a new one, where the databases are made, and removed (default: join_by_filter.db)
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -72,8 +72,9 @@ absl::StatusOr<Joined> Join(sepal::DB& orders, sepal::DB& town) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::filesystem::path directory = argc > 1 ? argv[1] : "join_by_filter.db";
-  std::filesystem::remove_all(directory);
+  const example::NewPlace place(argc > 1 ? argv[1] : "join_by_filter.db");
+  if (!place.is_new()) return 1;
+  const std::filesystem::path& directory = place.path();
   std::filesystem::create_directories(directory);
   absl::StatusOr<Joined> joined = absl::InternalError("not joined");
   double error = 0;
@@ -92,7 +93,6 @@ int main(int argc, char** argv) {
       std::printf("estimates of 30 families are off by %.1f %%; in theory 3.3 %%\n", 100 * error);
     }
   }
-  std::filesystem::remove_all(directory);
   if (!joined.ok()) return example::Fail(joined.status().ToString());
   const uint64_t looked_up = joined->matches + joined->false_positives;
   std::printf("%d orders, %llu matches; looked up: %llu, which saves %.1f %% of the calls\n", kCustomers,

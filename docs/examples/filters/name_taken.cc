@@ -1,6 +1,6 @@
 // Is that name taken? A filter of all names answers before a SQL query does: who signs up mostly takes a name that
 // nobody has, and for that the database is not asked.
-//   name_taken [FILE]      the SQLite database, which is made anew (default: name_taken.db)
+//   name_taken [FILE]      a new one, where the SQLite database is made, and removed (default: name_taken.db)
 #include <sqlite3.h>
 
 #include <cstdio>
@@ -22,7 +22,6 @@ struct Closes {
 class Users {
  public:
   static std::unique_ptr<Users> Create(const std::string& path) {
-    std::remove(path.c_str());
     sqlite3* db = nullptr;
     const int opened = sqlite3_open(path.c_str(), &db);
     auto users = std::unique_ptr<Users>(new Users(db));
@@ -73,7 +72,9 @@ class Users {
 
 int main(int argc, char** argv) {
   constexpr size_t kUsers = 100'000, kSignUps = 50'000;
-  const std::string path = argc > 1 ? argv[1] : "name_taken.db";
+  const example::NewPlace place(argc > 1 ? argv[1] : "name_taken.db");
+  if (!place.is_new()) return 1;
+  const std::string path = place.path().string();
   const std::unique_ptr<Users> users = Users::Create(path);
   if (users == nullptr) return example::Fail(path + " cannot be made");
   std::mt19937_64 random(11);
@@ -114,7 +115,6 @@ int main(int argc, char** argv) {
   std::printf("%zu sign-ups, %llu of them for a name that is taken: %llu queries, %.1f %% of them saved\n", kSignUps,
               static_cast<unsigned long long>(taken), static_cast<unsigned long long>(users->queries()),
               100 - 100.0 * static_cast<double>(users->queries()) / kSignUps);
-  std::remove(path.c_str());
   return example::Agrees("queries for a name that is free", in_vain, free, expected / static_cast<double>(free))
              ? 0
              : example::Fail("that is not what theory says");

@@ -84,7 +84,7 @@ int main() {
     ++hidden;
   }
   clean = clean_asked.size();
-  std::printf("%zu words of text, %llu unwanted ones hidden in it and found: %llu\n", kWords,
+  std::printf("%zu words of text, %llu unwanted ones hidden in it; found with those that chance made: %llu\n", kWords,
               static_cast<unsigned long long>(hidden), static_cast<unsigned long long>(found));
   std::printf("%llu questions, %llu looks at the list: %.2f %% of them saved\n", static_cast<unsigned long long>(asked),
               static_cast<unsigned long long>(lookups),

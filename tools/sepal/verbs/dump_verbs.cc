@@ -1,6 +1,7 @@
 // sepal dump|load: the contents of a database as one file, and back.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -278,7 +279,7 @@ class LoadVerb final : public Verb {
     std::error_code error;
     if (fs::is_directory(file_, error)) return absl::InvalidArgumentError(absl::StrFormat("%s is a directory", file_));
     std::ifstream in(file_, std::ios::binary);
-    if (!in) return absl::NotFoundError(absl::StrFormat("%s cannot be read", file_));
+    if (!in) return absl::ErrnoToStatus(errno, absl::StrFormat("%s cannot be read", file_));
     return in;
   }
   uint64_t FileBytes() const {
