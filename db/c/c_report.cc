@@ -118,23 +118,25 @@ char* sepal_explanation_string(const sepal_explanation_t* explanation) { return 
 
 void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explained_get_t* get, size_t size) {
   const sepal::GetExplanation& e = explanation->rep;
-  const sepal_explained_get_t whole = {.key = e.key.data(),
-                                       .keylen = e.key.size(),
-                                       .column_family = e.column_family.c_str(),
-                                       .found = e.found,
-                                       .value_bytes = e.value_bytes,
-                                       .visible_sequence = e.visible_sequence,
-                                       .runs = e.runs,
-                                       .runs_without_file = e.runs_without_file,
-                                       .sources = e.sources.size(),
-                                       .bytes_read = e.bytes_read,
-                                       .micros = e.micros,
-                                       .merge_operands = e.merge_operands,
-                                       .range_deleted_at = e.range_deleted_at,
-                                       .expires = e.expires,
-                                       .refused = e.refused,
-                                       .filter_epoch = e.filter_epoch.c_str(),
-                                       .filter_epoch_len = e.filter_epoch.size()};
+  const sepal_explained_get_t whole = {
+      .key = e.key.data(),
+      .keylen = e.key.size(),
+      .column_family = e.column_family.c_str(),
+      .found = e.found,
+      .value_bytes = e.value_bytes,
+      .visible_sequence = e.visible_sequence,
+      .runs = e.runs,
+      .runs_without_file = e.runs_without_file,
+      .sources = e.sources.size(),
+      .bytes_read = e.bytes_read,
+      .micros = e.micros,
+      .merge_operands = e.merge_operands,
+      .range_deleted_at = e.range_deleted_at,
+      .expires = e.expires,
+      .refused = e.refused,
+      .filter_epoch = e.filter_epoch.c_str(),
+      .filter_epoch_len = e.filter_epoch.size(),
+      .expires_at_millis = e.expires_at.has_value() ? sepal::MillisOf(*e.expires_at) : 0};
   sepal::ToCaller(whole, get, size);
 }
 

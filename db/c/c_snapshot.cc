@@ -15,13 +15,11 @@ struct sepal_snapshot_list_t {
 
 namespace {
 
+using sepal::MillisOf;
+
 const sepal_snapshot_t* TakeSnapshot(absl::StatusOr<std::shared_ptr<const sepal::Snapshot>> snapshot, char** errptr) {
   if (sepal::SaveError(errptr, snapshot.status())) return nullptr;
   return new sepal_snapshot_t{*std::move(snapshot)};
-}
-
-uint64_t MillisOf(std::chrono::system_clock::time_point time) {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
 
 }  // namespace

@@ -98,6 +98,9 @@ inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family
   return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
 }
 
+inline uint64_t MillisOf(std::chrono::system_clock::time_point time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
+}
 // A time that the clock cannot show is the last that it can.
 inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t since_1970) {
   using Wall = std::chrono::system_clock;

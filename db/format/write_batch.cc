@@ -24,12 +24,6 @@ uint64_t MillisOf(TimePoint time) {
   const auto millis = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
   return millis < 0 ? 0 : static_cast<uint64_t>(millis);
 }
-// Of one that the format has.
-TimePoint TimeOf(uint64_t millis) {
-  const auto most = std::chrono::floor<std::chrono::milliseconds>(TimePoint::max().time_since_epoch()).count();
-  const auto bounded = std::min(millis, static_cast<uint64_t>(most));
-  return TimePoint(std::chrono::milliseconds(bounded));
-}
 
 }  // namespace
 
@@ -140,7 +134,7 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
         break;
       case ValueKind::kExpiringPut: {
         const ExpiringValue expiring = ParseExpiringValue(entry.value);
-        RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOf(expiring.expiry_millis)));
+        RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOfExpiry(expiring.expiry_millis)));
         break;
       }
       case ValueKind::kFoldedMerge:

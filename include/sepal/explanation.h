@@ -7,7 +7,9 @@
 // files.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +71,9 @@ struct SEPAL_EXPORT GetExplanation {
   uint64_t range_deleted_at = 0;
   // A put that expires was met (DB::Put with WriteOptions::ttl): as of the time of the call.
   bool expires = false;
+  // Since when the key will be absent, where what was found is such a put. Nothing where operands were merged into it,
+  // which outlive it.
+  std::optional<std::chrono::system_clock::time_point> expires_at = {};
   // The key has a value that the family's filter refuses (sepal/compaction_filter.h) at `filter_epoch`, the epoch that
   // is in force for the read.
   bool refused = false;

@@ -16,9 +16,12 @@ using namespace sepal::tools;
 
 struct Contents {
   std::vector<std::string> strings;  // "F" and a name, or a key and its value
+  std::vector<uint64_t> times;       // of each entry
   absl::Status status;
 
-  bool operator==(const Contents& other) const { return strings == other.strings && status == other.status; }
+  bool operator==(const Contents& other) const {
+    return strings == other.strings && times == other.times && status == other.status;
+  }
 };
 
 Contents Read(const std::string& bytes) {
@@ -33,6 +36,7 @@ Contents Read(const std::string& bytes) {
     if (*part == DumpPart::kFamily) contents.strings.push_back("F" + reader.family());
     if (*part == DumpPart::kEntry) {
       contents.strings.push_back("K" + reader.key());
+      contents.times.push_back(reader.expires_at_millis());
       contents.strings.push_back(reader.value());
     }
   }
@@ -42,12 +46,13 @@ Contents Read(const std::string& bytes) {
 std::string Write(const Contents& contents, DumpFormat format) {
   std::ostringstream out;
   DumpWriter writer(format, out);
+  size_t entry = 0;
   for (size_t i = 0; i < contents.strings.size(); ++i) {
     const std::string& first = contents.strings[i];
     if (first[0] == 'F') {
       writer.Family(first.substr(1));
     } else {
-      writer.Entry(first.substr(1), contents.strings[++i]);
+      writer.Entry(first.substr(1), contents.strings[++i], contents.times[entry++]);
     }
   }
   writer.End();

@@ -5,6 +5,7 @@
 
 #include "tests/tools/sepal_command_fixture.h"
 #include "tools/sepal/dump_format.h"
+#include "util/base/coding.h"
 #include "util/base/strings.h"
 
 namespace sepal::tools {
@@ -94,6 +95,57 @@ TEST_F(DumpVerbsTest, BytesAreAsDocumented) {
                                       "E\x05large\x80\x80\x10",
                                       20 + 9 + 13 + 12 + 8 + 10) +
                               large + "C" + sum + "Z\x03" + sum);
+}
+
+TEST_F(DumpVerbsTest, BytesOfEntriesThatExpireAreAsDocumented) {
+  std::ostringstream text, binary;
+  for (const DumpFormat format : {DumpFormat::kText, DumpFormat::kBinary}) {
+    DumpWriter writer(format, format == DumpFormat::kText ? text : binary);
+    writer.Family("f");
+    writer.Entry("k", "v", 0x0102);
+    writer.End();
+  }
+  const std::string sum = text.str().substr(text.str().size() - 17, 16);
+  std::string fixed;
+  PutFixed64(&fixed, std::stoull(sum, nullptr, 16));
+  EXPECT_EQ(text.str(), "sepal-dump 1 text\nfamily f\nexpires 258 k\tv\nend 1 " + sum + "\n");
+  EXPECT_EQ(ToHex(binary.str().substr(20)), "460166580201000000000000016b01765a01" + ToHex(fixed));
+}
+
+TEST_F(DumpVerbsTest, TimesAtWhichKeysExpireComeBack) {
+  using std::chrono::hours;
+  const auto soon = std::chrono::system_clock::now() + hours(1);
+  {
+    Options options;
+    options.create_if_missing = true;
+    const std::unique_ptr<DB> db = DB::Open(options, db_).value();
+    ASSERT_TRUE(db->Put("stays", "1").ok());
+    ASSERT_TRUE(db->Put("goes", "2", {.expires_at = soon}).ok());
+    ASSERT_TRUE(db->Flush().ok());
+    ASSERT_TRUE(db->Put("late", "3", {.expires_at = std::chrono::system_clock::time_point::max()}).ok());
+  }
+  for (const std::string format : {"text", "binary"}) {
+    const std::string dump = RunSepal({"dump", db_, "--format", format}).out;
+    const std::string target = directory_.File("new " + format);
+    ASSERT_EQ(RunSepal({"load", target}, dump).exit, kExitOk);
+    EXPECT_EQ(RunSepal({"dump", target, "--format", format}).out, dump);
+    const std::unique_ptr<DB> db = DB::Open({}, target).value();
+    const GetExplanation goes = db->ExplainGet("goes").value();
+    EXPECT_EQ(goes.expires_at, std::chrono::floor<std::chrono::milliseconds>(soon));
+    EXPECT_FALSE(db->ExplainGet("stays")->expires_at.has_value());
+    EXPECT_TRUE(db->ExplainGet("late")->expires_at.has_value());
+  }
+  // What has expired until then is left out, and counted.
+  const std::string old = "sepal-dump 1 text\nfamily default\nexpires 1000 k\tv\n l\tw\nend - -\n";
+  const Outcome loaded = RunSepal({"load", new_}, old);
+  EXPECT_THAT(loaded.out, HasSubstr("loaded 1 entry, 2 B, of 1 column family; 1 had expired"));
+  EXPECT_EQ(ContentsOf(new_), "default/l=w;");
+  for (const std::string line : {"expires 0 k\tv", "expires k\tv", "expires 5", "expires 281474976710656 k\tv"}) {
+    const Outcome refused =
+        RunSepal({"load", new_ + "2"}, "sepal-dump 1 text\nfamily default\n" + line + "\nend - -\n");
+    EXPECT_EQ(refused.exit, kExitDamage) << line << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("line 3")) << line;
+  }
 }
 
 TEST_F(DumpVerbsTest, EveryByteComesBackInBothForms) {

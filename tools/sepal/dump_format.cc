@@ -18,10 +18,13 @@ namespace {
 constexpr std::string_view kMagic = "sepal-dump";
 constexpr std::string_view kTextHeader = "sepal-dump 1 text";
 constexpr std::string_view kBinaryHeader = "sepal-dump 1 binary";
+constexpr std::string_view kExpires = "expires";
 constexpr size_t kCheckBytes = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{256} << 10;
 // Of a line: an entry all of whose bytes are escaped.
 constexpr size_t kMaxLineBytes = 4 * (kMaxKeyBytes + kMaxValueBytes) + 64;
+// The last that a database keeps, in the year 10889.
+constexpr uint64_t kMostMillis = (uint64_t{1} << 48) - 1;
 constexpr size_t kMaxHeaderBytes = 64;
 constexpr size_t kMaxNameBytes = size_t{1} << 20;
 
@@ -31,8 +34,9 @@ std::string FamilyRecord(std::string_view name) {
   PutLengthPrefixed(&record, name);
   return record;
 }
-void HeadOfEntry(std::string_view key, std::string_view value, std::string* record) {
-  *record = "E";
+void HeadOfEntry(std::string_view key, std::string_view value, uint64_t expires_at_millis, std::string* record) {
+  *record = expires_at_millis == 0 ? "E" : "X";
+  if (expires_at_millis != 0) PutFixed64(record, expires_at_millis);
   PutLengthPrefixed(record, key);
   PutVarint(record, value.size());
 }
@@ -63,10 +67,11 @@ void DumpWriter::Family(std::string_view name) {
   }
 }
 
-void DumpWriter::Entry(std::string_view key, std::string_view value) {
-  HeadOfEntry(key, value, &record_);
+void DumpWriter::Entry(std::string_view key, std::string_view value, uint64_t expires_at_millis) {
+  HeadOfEntry(key, value, expires_at_millis, &record_);
   checksum_ = Checksum64(value, Checksum64(record_, checksum_));
   if (format_ == DumpFormat::kText) {
+    if (expires_at_millis != 0) out_ << kExpires << ' ' << expires_at_millis;
     out_ << ' ' << Escaped(key) << '\t' << Escaped(value) << '\n';
   } else {
     out_ << record_ << value;
@@ -223,12 +228,19 @@ absl::StatusOr<DumpPart> DumpReader::FamilyTaken() {
   return DumpPart::kFamily;
 }
 
+absl::StatusOr<DumpPart> DumpReader::ExpiringTaken() {
+  if (expires_at_millis_ == 0 || expires_at_millis_ > kMostMillis) {
+    return Damage(absl::StrFormat("an entry that expires at %u", expires_at_millis_));
+  }
+  return EntryTaken();
+}
+
 absl::StatusOr<DumpPart> DumpReader::EntryTaken() {
   if (!in_family_) return Damage("an entry before the first column family");
   if (key_.size() > kMaxKeyBytes) return Damage(absl::StrFormat("a key of %d bytes", key_.size()));
   if (value_.size() > kMaxValueBytes) return Damage(absl::StrFormat("a value of %d bytes", value_.size()));
   std::string head;
-  HeadOfEntry(key_, value_, &head);
+  HeadOfEntry(key_, value_, expires_at_millis_, &head);
   checksum_ = Checksum64(value_, Checksum64(head, checksum_));
   ++entries_;
   return DumpPart::kEntry;
@@ -251,6 +263,7 @@ absl::StatusOr<DumpPart> DumpReader::NextLine() {
   } while (line_.empty() || line_.starts_with('#'));
   const std::string_view line = line_;
   if (line.starts_with(' ')) {
+    expires_at_millis_ = 0;
     RETURN_IF_ERROR(TakeEntryLine(line.substr(1)));
     return EntryTaken();
   }
@@ -262,6 +275,14 @@ absl::StatusOr<DumpPart> DumpReader::NextLine() {
     family_ = *std::move(name);
     return FamilyTaken();
   }
+  if (word == kExpires) {
+    const size_t key_at = std::min(rest.find(' '), rest.size());
+    if (!TakeNumber(rest.substr(0, key_at), 10, &expires_at_millis_) || key_at == rest.size()) {
+      return Damage("\"expires\" is followed by milliseconds since 1970, a space, a key, a tab and a value");
+    }
+    RETURN_IF_ERROR(TakeEntryLine(rest.substr(key_at + 1)));
+    return ExpiringTaken();
+  }
   if (word == "check") {
     uint64_t said = 0;
     if (!TakeNumber(rest, 16, &said)) return Damage("a checksum of 16 hexadecimal digits was expected");
@@ -269,7 +290,8 @@ absl::StatusOr<DumpPart> DumpReader::NextLine() {
     return DumpPart::kCheck;
   }
   if (word == "end") return TakeEndLine(rest);
-  return Damage("this is no entry (a space, a key, a tab, a value), and neither \"family\", \"check\" nor \"end\"");
+  return Damage(
+      "this is no entry (a space, a key, a tab, a value), and neither \"family\", \"expires\", \"check\" nor \"end\"");
 }
 
 absl::Status DumpReader::TakeEntryLine(std::string_view entry) {
@@ -308,9 +330,12 @@ absl::StatusOr<DumpPart> DumpReader::NextRecord() {
       RETURN_IF_ERROR(TakeString(kMaxNameBytes, "name", &family_));
       return FamilyTaken();
     case 'E':
+    case 'X':
+      expires_at_millis_ = 0;
+      if (letter == 'X') RETURN_IF_ERROR(TakeFixed64(&expires_at_millis_));
       RETURN_IF_ERROR(TakeString(kMaxKeyBytes, "key", &key_));
       RETURN_IF_ERROR(TakeString(kMaxValueBytes, "value", &value_));
-      return EntryTaken();
+      return letter == 'X' ? ExpiringTaken() : EntryTaken();
     case 'C':
       RETURN_IF_ERROR(TakeFixed64(&said));
       RETURN_IF_ERROR(CheckSum(said));

@@ -4,6 +4,7 @@
 //   sepal-dump 1 text
 //   family default
 //    key<TAB>value           an entry: a space, then key and value, escaped as `db scan` prints them
+//   expires 1764380000000 key<TAB>value     one that expires, in milliseconds since 1970
 //   check 0123456789abcdef   the checksum of all up to here, after each 256 KiB
 //   end 1 0123456789abcdef   the number of entries, and the checksum of all
 //
@@ -14,11 +15,13 @@
 // |--------|-------------|----------------------------------|---------------------|
 // | F      | family      | name                             | family NAME         |
 // | E      | entry       | key, value                       | space KEY tab VALUE |
+// | X      | one that expires | time, fixed64; key, value   | expires MILLIS KEY tab VALUE |
 // | C      | check       | checksum, fixed64                | check HEX           |
 // | Z      | end         | entries, varint; checksum fixed64| end COUNT HEX       |
 //
-// The checksum is XXH3 over the F and E records in their binary form, whichever form the dump has: each F record, each
-// E record up to its value, and each value, is hashed with the checksum before it as the seed; the first has 0.
+// The checksum is XXH3 over the F, E and X records in their binary form, whichever form the dump has: each F record,
+// each E or X record up to its value, and each value, is hashed with the checksum before it as the seed; the first has
+// 0.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +42,8 @@ class DumpWriter {
  public:
   DumpWriter(DumpFormat format, std::ostream& out);
   void Family(std::string_view name);
-  void Entry(std::string_view key, std::string_view value);
+  // `expires_at_millis`: since 1970; 0: it does not expire.
+  void Entry(std::string_view key, std::string_view value, uint64_t expires_at_millis = 0);
   void End();
 
   uint64_t entries() const { return entries_; }
@@ -71,6 +75,7 @@ class DumpReader {
   const std::string& family() const { return family_; }
   const std::string& key() const { return key_; }
   const std::string& value() const { return value_; }
+  uint64_t expires_at_millis() const { return expires_at_millis_; }  // of the entry; 0: it does not expire
   uint64_t bytes_read() const { return taken_ + at_; }
   // "line 7", "byte 1234".
   std::string Place() const;
@@ -89,6 +94,7 @@ class DumpReader {
   absl::StatusOr<DumpPart> TakeEndLine(std::string_view rest);
   absl::Status TakeEntryLine(std::string_view entry);
   absl::StatusOr<DumpPart> FamilyTaken();
+  absl::StatusOr<DumpPart> ExpiringTaken();
   absl::StatusOr<DumpPart> EntryTaken();
   absl::Status CheckSum(uint64_t said) const;
   absl::StatusOr<DumpPart> Ended();
@@ -101,6 +107,7 @@ class DumpReader {
   uint64_t lines_ = 0;
   std::string line_;
   std::string family_, key_, value_;
+  uint64_t expires_at_millis_ = 0;
   bool in_family_ = false;
   uint64_t checksum_ = 0;
   uint64_t entries_ = 0;

@@ -103,6 +103,7 @@ void Expire(Core* core, PointResult* result) {
   const bool there = core->expiry.NowMillis() < expiring.expiry_millis;
   result->kind = there ? PointResult::Kind::kFound : PointResult::Kind::kAbsent;
   result->value = there ? expiring.value : std::string_view();
+  result->expiry_millis = there ? expiring.expiry_millis : 0;
 }
 
 namespace {

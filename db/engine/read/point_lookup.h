@@ -23,6 +23,7 @@ struct PointResult {
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
+  uint64_t expiry_millis = 0;    // of what was found, if it expires and nothing was merged into it
   SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};
   CachePeek peek = {};

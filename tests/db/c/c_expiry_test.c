@@ -59,7 +59,12 @@ void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sep
   CHECK_OK();
   sepal_explained_get_t explained;
   sepal_explanation_get(explanation, &explained, sizeof explained);
-  CHECK(explained.expires && !explained.found);
+  CHECK(explained.expires && !explained.found && explained.expires_at_millis == 0);
+  sepal_explanation_destroy(explanation);
+  explanation = sepal_explanation_create(db, ro, NULL, "at", 2, &error);
+  CHECK_OK();
+  sepal_explanation_get(explanation, &explained, sizeof explained);
+  CHECK(explained.expires && explained.found && explained.expires_at_millis == 9000);
   sepal_explanation_destroy(explanation);
   now_micros = 9000000;
   check_absent(db, ro, "at");

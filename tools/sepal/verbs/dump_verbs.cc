@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using std::chrono::milliseconds;
+using ExpiryTime = std::chrono::system_clock::time_point;
+
 constexpr uint64_t kProgressEntries = 256;
+// What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
+constexpr std::chrono::seconds kLoadingSeconds{10};
+
+// A time that the clock cannot show is the last that it can.
+ExpiryTime TimeOf(uint64_t millis) {
+  const auto most = std::chrono::floor<milliseconds>(ExpiryTime::max().time_since_epoch()).count();
+  return ExpiryTime(milliseconds(std::min(millis, static_cast<uint64_t>(most))));
+}
+uint64_t MillisOf(ExpiryTime time) {
+  return static_cast<uint64_t>(std::chrono::floor<milliseconds>(time.time_since_epoch()).count());
+}
 
 class DumpVerb final : public Verb {
  public:
@@ -104,9 +119,22 @@ class DumpVerb final : public Verb {
       ReadOptions options;
       options.fill_cache = false;
       range_.ApplyTo(&options);
+      // An iterator does not tell when a key expires; a lookup as of the same moment does.
+      ReadOptions lookup{.fill_cache = false};
+      std::shared_ptr<const Snapshot> snapshot;
+      if (db->GetProperty(*family, "sepal.expires") == "1") {
+        snapshot = db->GetSnapshot();
+        lookup.snapshot = options.snapshot = snapshot.get();
+      }
       const std::unique_ptr<Iterator> it = db->NewIterator(*family, options);
       for (it->SeekToFirst(); it->Valid() && out; it->Next()) {
-        writer.Entry(it->key(), it->value());
+        uint64_t expires_at_millis = 0;
+        if (snapshot != nullptr) {
+          ASSIGN_OR_RETURN(const GetExplanation found, db->ExplainGet(*family, it->key(), lookup));
+          if (!found.found) continue;  // it has expired meanwhile
+          expires_at_millis = found.expires_at.has_value() ? MillisOf(*found.expires_at) : 0;
+        }
+        writer.Entry(it->key(), it->value(), expires_at_millis);
         if (writer.entries() % kProgressEntries == 0) progress.Update(writer.entries());
       }
       RETURN_IF_ERROR(it->status());
@@ -165,6 +193,7 @@ class DumpLoader {
   uint64_t entries() const { return entries_; }  // that are written
   uint64_t bytes() const { return bytes_; }
   size_t families() const { return entered_.size(); }
+  uint64_t expired() const { return expired_; }  // and were left out
 
   // Of a family that the dump names, before anything is written. `name` may be missing.
   static absl::Status CheckEmpty(DB* db, const std::string& name) {
@@ -202,7 +231,16 @@ class DumpLoader {
   absl::Status Add(const DumpReader& dump) {
     const uint64_t bytes = dump.key().size() + dump.value().size();
     if (batches_.empty() || batches_.back().ByteSize() + bytes > most_bytes_) batches_.emplace_back();
-    batches_.back().Put(*family_, dump.key(), dump.value());
+    if (dump.expires_at_millis() == 0) {
+      batches_.back().Put(*family_, dump.key(), dump.value());
+    } else {
+      const ExpiryTime expires_at = TimeOf(dump.expires_at_millis());
+      if (expires_at <= std::chrono::system_clock::now() + kLoadingSeconds) {
+        ++expired_;
+        return absl::OkStatus();
+      }
+      batches_.back().Put(*family_, dump.key(), dump.value(), expires_at);
+    }
     ++pending_entries_;
     pending_bytes_ += bytes;
     return pending_bytes_ < kMostUnchecked ? absl::OkStatus() : Write();
@@ -223,7 +261,7 @@ class DumpLoader {
   std::set<std::string> entered_;
   std::vector<WriteBatch> batches_;
   uint64_t pending_entries_ = 0, pending_bytes_ = 0;
-  uint64_t entries_ = 0, bytes_ = 0;
+  uint64_t entries_ = 0, bytes_ = 0, expired_ = 0;
 };
 
 class LoadVerb final : public Verb {
@@ -320,6 +358,7 @@ class LoadVerb final : public Verb {
     entries_ = loader.entries();
     bytes_ = loader.bytes();
     families_ = loader.families();
+    expired_ = loader.expired();
     return status;
   }
 
@@ -335,14 +374,16 @@ class LoadVerb final : public Verb {
 
   void Tell(std::ostream& out) const {
     if (!json) {
-      out << absl::StrFormat("%s: loaded %s, %s, of %s\n", place_.directory, Counted(entries_, "entry"),
-                             HumanBytes(bytes_), Counted(families_, "column family"));
+      out << absl::StrFormat("%s: loaded %s, %s, of %s%s\n", place_.directory, Counted(entries_, "entry"),
+                             HumanBytes(bytes_), Counted(families_, "column family"),
+                             expired_ == 0 ? "" : absl::StrFormat("; %u had expired", expired_));
       return;
     }
     nlohmann::json line = JsonHead();
     line["directory"] = place_.directory;
     line["column_families"] = families_;
     line["entries"] = entries_;
+    line["entries_expired"] = expired_;
     line["bytes"] = bytes_;
     out << ToLine(line) << "\n";
   }
@@ -351,7 +392,7 @@ class LoadVerb final : public Verb {
   std::string file_;
   bool into_existing_ = false;
   uint64_t memory_limit_ = Options().memory_limit;
-  uint64_t entries_ = 0, bytes_ = 0, families_ = 0;
+  uint64_t entries_ = 0, bytes_ = 0, families_ = 0, expired_ = 0;
 };
 
 }  // namespace

@@ -106,6 +106,10 @@ class ExplainGetVerb final : public Verb {
     line["column_family"] = BytesJson(explanation.column_family);
     line["found"] = explanation.found;
     if (explanation.found) line["value_bytes"] = explanation.value_bytes;
+    if (explanation.expires_at.has_value()) {
+      line["expires_at_millis"] =
+          std::chrono::floor<std::chrono::milliseconds>(explanation.expires_at->time_since_epoch()).count();
+    }
     line["visible_sequence"] = explanation.visible_sequence;
     line["runs"] = explanation.runs;
     line["runs_without_file"] = explanation.runs_without_file;

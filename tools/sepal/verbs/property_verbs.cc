@@ -45,6 +45,7 @@ constexpr KnownProperty kProperties[] = {
     {"last-sequence", "the last sequence number"},
     {"background-error", "the error that background work has stopped on"},
     {"compactions-put-off", "compactions that met damage"},
+    {"expires", "1 if keys expire, or did"},
     {"filter-epoch", "the epoch of the filter of compactions"},
     {"prometheus", "statistics, levels and memory for Prometheus"},
 };

@@ -266,10 +266,11 @@ TEST_F(ExpiringPutTest, ExplainSaysThatAKeyHasExpired) {
   ASSERT_OK(db()->Flush());
   const GetExplanation there = db()->ExplainGet("k").value();
   EXPECT_TRUE(there.found && there.expires);
+  EXPECT_EQ(there.expires_at, std::chrono::system_clock::time_point(milliseconds(kBegin + kMinute)));
   EXPECT_EQ(there.value_bytes, 5);
   Jump(kMinute);
   const GetExplanation gone = db()->ExplainGet("k").value();
-  EXPECT_FALSE(gone.found);
+  EXPECT_FALSE(gone.found || gone.expires_at.has_value());
   EXPECT_EQ(gone.sources.back().answer, ExplainedSource::Answer::kExpired);
 }
 
