@@ -143,7 +143,10 @@ TEST_F(OptionsVerbsTest, SizesAreOfRanges) {
   const uint64_t all = size({});
   EXPECT_GT(all, 0u);
   EXPECT_EQ(size({"--prefix", "nothing"}), 0u);
-  EXPECT_EQ(size({"--from", "key0500", "--to", "key0400"}), 0u);
+  EXPECT_EQ(size({"--from", "key0500", "--to", "key0500"}), 0u);
+  const Outcome reversed = RunSepal({"db", "size", db_, "--from", "key0500", "--to", "key0400"});
+  EXPECT_EQ(reversed.exit, kExitUsage);
+  EXPECT_TRUE(Has(reversed.err, "--from key0500 comes after --to key0400: no key lies between")) << reversed.err;
   EXPECT_GT(size({"--from", "key0100"}), 0u);
   EXPECT_LE(size({"--from", "key0100", "--to", "key0200"}), all);
   EXPECT_EQ(size({"--hex", "--prefix", "6b6579"}), size({"--prefix", "key"}));

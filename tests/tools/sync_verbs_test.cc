@@ -109,6 +109,7 @@ TEST_F(SyncVerbTest, DamageIsToldOfTheDatabaseThatHasIt) {
     EXPECT_EQ(damaged.exit, kExitDamage) << damaged.err;
     EXPECT_TRUE(Has(damaged.err, "sepal db repair " + db_ + " --dry-run")) << damaged.err;
     EXPECT_FALSE(Has(damaged.err, "sepal db repair " + a + " --dry-run")) << damaged.err;
+    EXPECT_FALSE(Has(damaged.err, "the databases are whole")) << damaged.err;
   }
   // It is the other side's to tell what to do there.
   const Outcome over = RunSepal({"sync", a, "--over", absl::StrFormat("'%s' sync-server '%s'", SEPAL_PROGRAM, db_)});

@@ -150,7 +150,10 @@ class SyncVerb final : public Verb {
     return report;
   }
 
-  static absl::StatusOr<SyncReport> WithHint(absl::StatusOr<SyncReport> report) {
+  absl::StatusOr<SyncReport> WithHint(absl::StatusOr<SyncReport> report) const {
+    if (absl::IsDataLoss(report.status()) && !IsOfOtherSide(report.status())) {
+      return WithDamageRemedy(report.status(), place_);
+    }
     // These refuse what cannot be synced, before anything is written.
     const bool refused = absl::IsFailedPrecondition(report.status()) || absl::IsInvalidArgument(report.status());
     if (report.ok() || refused) return report;
