@@ -1,8 +1,9 @@
 // A file that this client has open, shared by its readers and its writer: what was written and not sent yet, and what
 // is on its way.
 //
-// Objects are sent whole; logs also when `log_buffer_bytes` are there, or have been for `linger`. Writes to one object
-// are applied in order, and the objects follow each other, so that what a death loses is the end of the file.
+// Objects are sent whole; logs, and what they refer to, also when `log_buffer_bytes` are there, or have been for
+// `linger`. Writes to one object are applied in order, and the objects follow each other, so that what a death loses is
+// the end of the file.
 #pragma once
 
 #include <rados/librados.h>

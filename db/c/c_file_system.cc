@@ -21,6 +21,7 @@ static_assert(static_cast<int>(absl::StatusCode::kDataLoss) == sepal_data_loss);
 static_assert(static_cast<int>(absl::StatusCode::kAborted) == sepal_aborted);
 static_assert(static_cast<int>(absl::StatusCode::kUnimplemented) == sepal_unimplemented);
 static_assert(static_cast<int>(sepal::FileUseKind::kManifest) == sepal_file_manifest);
+static_assert(static_cast<int>(sepal::FileUseKind::kValues) == sepal_file_values);
 
 // A code that absl::Status does not have is treated as an internal error.
 absl::Status StatusOfCode(int code, const std::string& path, const char* call, const char* message) {

@@ -187,6 +187,9 @@ void sepal_options_set_compaction_style(sepal_options_t* options, int style) {
 void sepal_options_set_max_space_amplification(sepal_options_t* options, double most) {
   options->rep.family.max_space_amplification = most;
 }
+void sepal_options_set_separate_from(sepal_options_t* options, size_t bytes) {
+  options->rep.family.separate_from = bytes;
+}
 
 void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds) {
   options->rep.family.ttl = std::chrono::milliseconds(milliseconds);

@@ -33,6 +33,8 @@ class Explainer {
     for (const ExplainedSource& source : out_->sources) out_->bytes_read += source.bytes_read;
     return status;
   }
+  // Whether the value lies in a value file, so that it was not seen.
+  bool refers() const { return refers_; }
 
  private:
   absl::Status Ask(const ReadView& view) {
@@ -63,6 +65,9 @@ class Explainer {
     out_->merge_operands = resolver_.operands();
     out_->value_bytes = out_->found ? source->value_bytes : 0;
     switch (MeaningOf(trailer)) {
+      case Meaning::kReference:
+        refers_ = true;
+        [[fallthrough]];
       case Meaning::kValue:
         source->answer = Answer::kFound;
         break;
@@ -127,6 +132,7 @@ class Explainer {
   GetExplanation* const out_;
   Resolver resolver_;
   bool decided_ = false;
+  bool refers_ = false;
 };
 
 std::string_view AnswerText(Answer answer) {
@@ -217,12 +223,13 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   explanation.key = key;
   explanation.column_family = family->name;
   explanation.visible_sequence = visible.value();
-  RETURN_IF_ERROR(Explainer(core_.get(), *family, lookup, &explanation).Run(*view));
+  Explainer explainer(core_.get(), *family, lookup, &explanation);
+  RETURN_IF_ERROR(explainer.Run(*view));
   if (family->range_deletes.any()) {
     const EpochDomain::Guard guard(&core_->epochs);
     HideCovered(CoveringIn(*view, family->order, key, visible), &explanation);
   }
-  if (explanation.merge_operands > 0 || explanation.expires || (filtered && explanation.found)) {
+  if (explanation.merge_operands > 0 || explanation.expires || explainer.refers() || (filtered && explanation.found)) {
     const EpochDomain::Guard guard(&core_->epochs);
     StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
     PointResult result;

@@ -110,6 +110,13 @@ absl::Status Repairing::OpenDirectories() {
   return absl::OkStatus();
 }
 
+absl::Status Repairing::HasValueFiles() const {
+  return absl::UnimplementedError(absl::StrFormat(
+      "%s: the database has value files (ColumnFamilyOptions::separate_from), which DB::Repair does not "
+      "know yet: restore it from a checkpoint; nothing was changed",
+      path_));
+}
+
 absl::Status Repairing::ListFiles() {
   RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory_.get()));
@@ -123,6 +130,7 @@ absl::Status Repairing::ListFiles() {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value()) continue;
     TakeNumber(parsed->number);
+    if (parsed->kind == FileKind::kValues) return HasValueFiles();
     if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
   }
@@ -159,6 +167,7 @@ absl::Status Repairing::ReadManifest() {
 }
 
 absl::Status Repairing::TakeManifest() {
+  if (manifest_.value_files) return HasValueFiles();
   TakeNumber(FileNumber(manifest_.next_file_number.value() - 1));
   for (auto& [id, described] : manifest_.families) {
     AddFamily(described.creation);

@@ -74,6 +74,7 @@ class Repairing {
   };
 
   absl::Status OpenDirectories();
+  absl::Status HasValueFiles() const;
   absl::Status ListFiles();
   void TakeNumber(FileNumber number);
   // Of the logs, and of what is written of them.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/expiring_value.h"
 #include "db/format/range_end.h"
+#include "db/format/value_reference.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -18,6 +19,7 @@ namespace {
 // Of a value that its kind says something about; null: it is right.
 const char* ProblemOf(const BatchEntry& entry) {
   if (IsRangeDelete(entry.kind) && !DecodeRangeEnd(entry.value).has_value()) return "a range delete without an end";
+  if (IsReference(entry.kind)) return ParseValueReference(entry.value).has_value() ? nullptr : "no reference";
   if (entry.value.size() < LeastValueBytes(entry.kind)) return "an expiring put without its expiry";
   return nullptr;
 }
@@ -63,11 +65,14 @@ std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value) {
   return expiring.expiry_millis;
 }
 
-absl::Status CheckBatch(std::string_view bytes, bool* expires) {
-  *expires = false;
+absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* refers) {
+  *expires = *refers = false;
   BatchReader reader(bytes);
   BatchEntry entry;
-  while (reader.Next(&entry)) *expires |= Expires(entry.kind);
+  while (reader.Next(&entry)) {
+    *expires |= Expires(entry.kind);
+    *refers |= IsReference(entry.kind);
+  }
   return reader.status();
 }
 

@@ -4,15 +4,17 @@
 // |--------|--------|--------------------------------------------------------------------------------|
 // | 0      | 4      | number of entries                                                              |
 // | 4      |        | the entries, without gaps:                                                     |
-// |        | 1      | ValueKind: delete, put, single delete, merge, range delete or expiring put     |
+// |        | 1      | ValueKind: delete, put, single delete, merge, range delete, reference or       |
+// |        |        | expiring put                                                                   |
 // |        | 1 to 5 | column family id, varint32                                                     |
 // |        |        | key: length as varint, bytes                                                   |
 // |        |        | put, merge: value or operand: length as varint, bytes                          |
 // |        |        | range delete: its end: length as varint, bytes (range_end.h)                   |
+// |        |        | reference: length as varint, place of the value (value_reference.h)            |
 // |        |        | expiring put: length as varint, expiry and value (expiring_value.h)            |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
-// number of entries fills them.
+// number of entries fills them. References are of a database's own log alone: WriteBatch::FromBytes refuses them.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +35,16 @@ inline constexpr size_t kBatchHeaderBytes = 4;
 // Whether an entry of that kind has a value behind its key.
 inline constexpr bool HasValue(ValueKind kind) {
   return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete ||
-         kind == ValueKind::kExpiringPut;
+         kind == ValueKind::kReference || kind == ValueKind::kExpiringPut;
 }
+inline constexpr bool IsReference(ValueKind kind) { return kind == ValueKind::kReference; }
 inline constexpr bool IsRangeDelete(ValueKind kind) { return kind == ValueKind::kRangeDelete; }
 // Whether the entry expires, and whether it is a put that a family's time to live makes expire.
 inline constexpr bool Expires(ValueKind kind) { return kind == ValueKind::kExpiringPut; }
 // Of one that expires, its time; `*value` becomes what is behind that. nullopt: it does not.
 std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value);
+// Whether its value may be written to a value file instead.
+inline constexpr bool MayBeSeparated(ValueKind kind) { return kind == ValueKind::kPut; }
 inline constexpr bool TakesTimeToLive(ValueKind kind) { return kind == ValueKind::kPut; }
 // Whether it may only be written to a family that has a merge operator.
 inline constexpr bool NeedsMergeOperator(ValueKind kind) { return kind == ValueKind::kMerge; }
@@ -76,8 +81,12 @@ class BatchReader {
   const char* problem_ = nullptr;
 };
 
-// Reads the whole batch; ok if it is valid. `*expires`: whether any entry does.
-absl::Status CheckBatch(std::string_view bytes, bool* expires);
+// Reads the whole batch; ok if it is valid. `*expires`, `*refers`: whether any entry does.
+absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* refers);
+inline absl::Status CheckBatch(std::string_view bytes, bool* expires) {
+  bool refers;
+  return CheckBatch(bytes, expires, &refers);
+}
 inline absl::Status CheckBatch(std::string_view bytes) {
   bool expires;
   return CheckBatch(bytes, &expires);

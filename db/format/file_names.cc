@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view kTableSuffix = ".sst";
 constexpr std::string_view kLogSuffix = ".log";
 constexpr std::string_view kRingSuffix = ".ring";
+constexpr std::string_view kValuesSuffix = ".val";
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr size_t kMinDigits = 6;
 
@@ -37,6 +38,7 @@ std::optional<ParsedFileName> Numbered(FileKind kind, std::string_view digits) {
 
 std::string TableFileName(FileNumber number) { return absl::StrFormat("%06u%s", number.value(), kTableSuffix); }
 std::string LogFileName(FileNumber number) { return absl::StrFormat("%06u%s", number.value(), kLogSuffix); }
+std::string ValueFileName(FileNumber number) { return absl::StrFormat("%06u%s", number.value(), kValuesSuffix); }
 std::string RingFileName(FileNumber number) { return absl::StrFormat("%06u%s", number.value(), kRingSuffix); }
 std::string ManifestFileName(FileNumber number) { return absl::StrFormat("%s%06u", kManifestPrefix, number.value()); }
 
@@ -48,6 +50,7 @@ std::optional<ParsedFileName> ParseFileName(std::string_view name) {
   if (name.starts_with(kManifestPrefix)) return Numbered(FileKind::kManifest, name.substr(kManifestPrefix.size()));
   if (name.ends_with(kTableSuffix)) return Numbered(FileKind::kTable, name.substr(0, name.size() - 4));
   if (name.ends_with(kLogSuffix)) return Numbered(FileKind::kLog, name.substr(0, name.size() - 4));
+  if (name.ends_with(kValuesSuffix)) return Numbered(FileKind::kValues, name.substr(0, name.size() - 4));
   if (name.ends_with(kRingSuffix))
     return Numbered(FileKind::kLogRing, name.substr(0, name.size() - kRingSuffix.size()));
   return std::nullopt;

@@ -5,6 +5,7 @@
 // |-----------------|-----------------------------------------------------|
 // | NNNNNN.sst      | sorted table; at least six digits                   |
 // | NNNNNN.log      | write-ahead log                                     |
+// | NNNNNN.val      | values of puts (value_file.h)                       |
 // | NNNNNN.ring     | the newest bytes of write-ahead logs (log_format.h) |
 // | MANIFEST-NNNNNN | manifest                                            |
 // | LOCK            | locked while a writer has the database open         |
@@ -31,7 +32,7 @@ inline constexpr std::string_view kLostDirectoryName = "lost";
 // Files with this number or a larger one do not belong to the database.
 inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;
 
-enum class FileKind : uint8_t { kTable, kLog, kLogRing, kManifest, kLock, kInfoLog, kOldInfoLog, kGuard };
+enum class FileKind : uint8_t { kTable, kLog, kLogRing, kValues, kManifest, kLock, kInfoLog, kOldInfoLog, kGuard };
 
 struct ParsedFileName {
   FileKind kind = FileKind::kTable;
@@ -41,6 +42,7 @@ struct ParsedFileName {
 
 std::string TableFileName(FileNumber number);
 std::string LogFileName(FileNumber number);
+std::string ValueFileName(FileNumber number);
 std::string RingFileName(FileNumber number);
 std::string ManifestFileName(FileNumber number);
 

@@ -19,6 +19,7 @@ void ForEachOption(Visit visit) {
   visit(7, &ColumnFamilyOptions::filter_policy);
   visit(9, &ColumnFamilyOptions::compaction_style);
   visit(11, &ColumnFamilyOptions::max_space_amplification);
+  visit(13, &ColumnFamilyOptions::separate_from);
 }
 
 template <class T>

@@ -17,6 +17,9 @@ std::string ToString(const TableMetadata& table) {
   if (table.filtered_through > SequenceNumber(0)) {
     absl::StrAppendFormat(&text, ", filtered through %u", table.filtered_through.value());
   }
+  for (const ValueLinks& links : table.value_links) {
+    absl::StrAppendFormat(&text, ", %u values of %06u.val", links.values, links.file.value());
+  }
   return text;
 }
 

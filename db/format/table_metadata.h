@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "table/key/internal_key.h"
 #include "util/base/hyperloglog.h"
@@ -12,6 +13,14 @@
 namespace sepal {
 
 class RangeTombstones;
+
+// What of a value file a table's references take.
+struct ValueLinks {
+  FileNumber file;
+  uint64_t values = 0;
+  uint64_t bytes = 0;
+  friend bool operator==(const ValueLinks&, const ValueLinks&) = default;
+};
 
 struct TableMetadata {
   FileNumber number;
@@ -34,6 +43,8 @@ struct TableMetadata {
   // What the filter of the family refuses at the epoch that is in force at this number is not in the table; 0: not
   // known.
   SequenceNumber filtered_through = {};
+  // By file, ascending: all that the table refers to.
+  std::vector<ValueLinks> value_links = {};
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;

@@ -41,11 +41,12 @@ constexpr uint64_t kRangeDeletesFeature = 2;
 constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kFilterFeature = 8;
 constexpr uint64_t kSnapshotsFeature = 16;
+constexpr uint64_t kValueFilesFeature = 32;
 constexpr uint64_t kKnownFeatures =
-    kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature | kSnapshotsFeature;
+    kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature | kSnapshotsFeature | kValueFilesFeature;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
-enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5 };
+enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -144,6 +145,27 @@ absl::Status CheckFeatures(uint64_t features) {
                       std::countr_zero(unknown)));
 }
 
+std::vector<ValueLinks> TakeValueLinks(Decoder* in) {
+  std::vector<ValueLinks> all;
+  do {
+    ValueLinks& links = all.emplace_back();
+    links.file = TakeFileNumber(in);
+    links.values = in->Varint();
+    links.bytes = in->Varint();
+    const FileNumber before = all.size() > 1 ? all[all.size() - 2].file : FileNumber(0);
+    if (links.file <= before || links.values == 0) in->Fail();
+  } while (in->ok() && in->remaining() > 0);
+  return all;
+}
+
+void PutValueLinks(std::string* out, const std::vector<ValueLinks>& all) {
+  for (const ValueLinks& links : all) {
+    PutVarint(out, links.file.value());
+    PutVarint(out, links.values);
+    PutVarint(out, links.bytes);
+  }
+}
+
 absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
   AddedTable& added = edit->added_tables.emplace_back(TakeTable(in));
   return TakeFields("added table", in->Bytes(in->remaining()),
@@ -153,13 +175,14 @@ absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
                                                                              : nullptr;
                       if (into != nullptr) *into = TakeSequence(field);
                       if (tag == kExpiredAt) added.table.expired_at_millis = field->Varint();
-                      return into != nullptr || tag == kExpiredAt;
+                      if (tag == kValueLinks) added.table.value_links = TakeValueLinks(field);
+                      return into != nullptr || tag == kExpiredAt || tag == kValueLinks;
                     });
 }
 
 bool HasFields(const TableMetadata& table) {
   return table.swept_through > SequenceNumber(0) || table.filtered_through > SequenceNumber(0) ||
-         table.expired_at_millis > 0;
+         table.expired_at_millis > 0 || !table.value_links.empty();
 }
 
 void PutTableWithFields(std::string* out, const AddedTable& added) {
@@ -171,6 +194,7 @@ void PutTableWithFields(std::string* out, const AddedTable& added) {
   if (t.filtered_through > SequenceNumber(0))
     fields.Field(kFilteredThrough, [&](std::string* f) { PutVarint(f, t.filtered_through.value()); });
   if (t.expired_at_millis > 0) fields.Field(kExpiredAt, [&](std::string* f) { PutVarint(f, t.expired_at_millis); });
+  if (!t.value_links.empty()) fields.Field(kValueLinks, [&](std::string* f) { PutValueLinks(f, t.value_links); });
 }
 
 // Reads the rest of a field: fields of which none need be known.
@@ -241,6 +265,7 @@ absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
   RETURN_IF_ERROR(CheckFeatures(features));
   edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
   edit->expires |= (features & kExpiryFeature) != 0;
+  edit->value_files |= (features & kValueFilesFeature) != 0;
   return absl::OkStatus();
 }
 
@@ -279,6 +304,7 @@ ClockFloor TakeClockFloor(Decoder* in) {
 // What readers of the edit must know.
 uint64_t FeaturesOf(const VersionEdit& edit) {
   uint64_t features = (edit.range_deletes ? kRangeDeletesFeature : 0) | (edit.expires ? kExpiryFeature : 0);
+  if (edit.value_files) features |= kValueFilesFeature;
   if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= kSnapshotsFeature;
   for (const FamilySchema& schema : edit.schemas) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;

@@ -20,14 +20,16 @@
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
 // |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
-// |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots                   |
+// |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots, 32: value files  |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
 // |     |                      | range tombstone at or below it hides in the table, a newer one hides too; 3, which |
 // |     |                      | may be skipped: a sequence number. What the family's filter refuses at the epoch   |
 // |     |                      | then is not in the table; and 5, which may be skipped: a time in milliseconds since|
-// |     |                      | 1970 by which all puts of the table have expired. Written only with fields         |
+// |     |                      | 1970 by which all puts of the table have expired; and 6: for each value file that  |
+// |     |                      | its references are to, ascending, at least one: number, values, bytes. Written only|
+// |     |                      | with fields                                                                        |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
 // |     |                      | merge operator; 4: the time to live in milliseconds; 6, bytes: the name of the     |
@@ -158,6 +160,7 @@ struct VersionEdit {
   std::vector<KeptOptions> kept_options;
   std::vector<FamilySchema> schemas;  // the edit says which features they need
   bool range_deletes = false;         // the database uses them
+  bool value_files = false;           // likewise
   bool expires = false;               // the database has, or is to have, puts that expire
   std::optional<ClockFloor> clock_floor;
   std::vector<KeptSnapshot> created_snapshots;

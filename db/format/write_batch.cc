@@ -137,6 +137,8 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
         RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOfExpiry(expiring.expiry_millis)));
         break;
       }
+      case ValueKind::kReference:
+        return absl::InternalError("a user's batch cannot have a reference");
       case ValueKind::kFoldedMerge:
         return absl::InternalError("a batch cannot have a folded merge");
     }
@@ -146,7 +148,13 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
 
 absl::StatusOr<WriteBatch> WriteBatch::FromBytes(std::string_view bytes) {
   WriteBatch batch;
-  RETURN_IF_ERROR(CheckBatch(bytes, &batch.expires_));
+  bool refers = false;
+  RETURN_IF_ERROR(CheckBatch(bytes, &batch.expires_, &refers));
+  if (refers) {
+    return absl::DataLossError(absl::StrFormat(
+        "write batch of %u bytes: an entry refers to a value elsewhere, which only a database's own log may",
+        bytes.size()));
+  }
   batch.bytes_ = bytes;
   return batch;
 }

@@ -395,18 +395,16 @@ SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigne
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
 /* 0: none. */
 SEPAL_C_EXPORT void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros);
-/* Does not copy the env: later changes to it apply to databases that are opened later. It must outlive these databases
-   and calls. */
+/* The env is not copied: changes apply to databases that are opened later. It must outlive them and calls. */
 SEPAL_C_EXPORT void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env);
-/* Sets the options of the column family of that name to those of `family_options` that concern families; copies
-   both. */
+/* Sets what `family_options` says about families for the column family of that name; copies both. */
 SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, const char* name,
                                                     const sepal_options_t* family_options);
 /* The options of a column family: */
 SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
-/* The options share the operator: it may be destroyed at any time. */
 /* Milliseconds that puts of the family live; 0: they do not expire. */
 SEPAL_C_EXPORT void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds);
+/* The options share the operator: it may be destroyed at any time. */
 SEPAL_C_EXPORT void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
 /* From the first level on; deeper levels use the last entry. */
@@ -416,6 +414,8 @@ SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_
 SEPAL_C_EXPORT void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options, int style);
 SEPAL_C_EXPORT void sepal_options_set_max_space_amplification(sepal_options_t* options, double most);
+/* Values of puts from so many bytes on are written once, to value files; 0: none are. */
+SEPAL_C_EXPORT void sepal_options_set_separate_from(sepal_options_t* options, size_t bytes);
 
 /* --- comparators --- */
 

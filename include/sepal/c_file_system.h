@@ -41,8 +41,14 @@ enum {
   sepal_data_loss = 15
 };
 
-/* What a file is for: a hint. */
-enum { sepal_file_other = 0, sepal_file_log = 1, sepal_file_table = 2, sepal_file_manifest = 3 };
+/* What a file is for: a hint. Later versions may have more kinds. `values`: what the log refers to. */
+enum {
+  sepal_file_other = 0,
+  sepal_file_log = 1,
+  sepal_file_table = 2,
+  sepal_file_manifest = 3,
+  sepal_file_values = 4
+};
 
 /* One request of a read_many, which fills the members after `buffer`. */
 typedef struct sepal_read_t {

@@ -157,7 +157,8 @@ enum class WriteMode : uint8_t {
 };
 
 // What a file is for: a hint to a file system that places or buffers files by their use. Has no effect on results.
-enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest };
+// `kValues`: what the log refers to, and is of no use without. Later versions may have more kinds.
+enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest, kValues };
 struct FileUse {
   FileUseKind kind = FileUseKind::kOther;
   uint64_t expected_bytes = 0;  // about what will be written; 0: unknown

@@ -47,6 +47,7 @@ enum class Ticker : uint8_t {
   kScrubBytes,   // bytes of tables that were read and checked in the background (Options::scrub_seconds)
   kScrubPasses,  // passes over all tables
   kScrubDamage,  // blocks that were found damaged, counted again in each pass
+  kValueBytes,   // bytes of values that were written to value files (ColumnFamilyOptions::separate_from)
   kCount,
 };
 

@@ -19,6 +19,8 @@ std::string_view Name(ValueKind kind) {
       return "folded merge";
     case ValueKind::kSingleDelete:
       return "single-delete";
+    case ValueKind::kReference:
+      return "reference";
     case ValueKind::kExpiringPut:
       return "expiring put";
   }

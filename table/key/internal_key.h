@@ -28,19 +28,27 @@ enum class ValueKind : uint8_t {
   kMerge = 3,
   // In batches, and in tables that hold nothing else: of all keys from this one up to the end that the value says.
   kRangeDelete = 4,
+  // A put whose value lies in a value file: db/format/value_reference.h says where.
+  kReference = 5,
   // A put until a time: db/format/expiring_value.h has its value.
   kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
 };
-// On disk: those up to kMaxValueKind, and expiring puts.
+// On disk: those up to kMaxValueKind, references and expiring puts.
 inline constexpr uint8_t kMaxValueKind = 4;
 inline constexpr bool IsKindOnDisk(uint8_t kind) {
-  return kind <= kMaxValueKind || kind == static_cast<uint8_t>(ValueKind::kExpiringPut);
+  return kind <= kMaxValueKind || kind == static_cast<uint8_t>(ValueKind::kReference) ||
+         kind == static_cast<uint8_t>(ValueKind::kExpiringPut);
 }
-// An expiring put's value begins with its expiry, of so many bytes; one that is shorter is damaged.
+// An expiring put's value begins with its expiry, of so many bytes; one that is shorter is damaged. So is a shorter
+// reference.
 inline constexpr size_t kExpiryBytes = 6;
-inline constexpr size_t LeastValueBytes(ValueKind kind) { return kind == ValueKind::kExpiringPut ? kExpiryBytes : 0; }
+inline constexpr size_t kLeastReferenceBytes = 8;
+inline constexpr size_t LeastValueBytes(ValueKind kind) {
+  if (kind == ValueKind::kReference) return kLeastReferenceBytes;
+  return kind == ValueKind::kExpiringPut ? kExpiryBytes : 0;
+}
 
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }

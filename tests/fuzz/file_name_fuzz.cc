@@ -23,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case FileKind::kLogRing:
       SEPAL_CHECK(RingFileName(parsed->number) == name);
       break;
+    case FileKind::kValues:
+      SEPAL_CHECK(ValueFileName(parsed->number) == name);
+      break;
     case FileKind::kManifest:
       SEPAL_CHECK(ManifestFileName(parsed->number) == name);
       break;

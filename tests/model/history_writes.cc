@@ -25,6 +25,7 @@ std::chrono::system_clock::time_point TimeOfUpdate(const Update& update) {
 void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) {
   switch (update.kind) {
     case ValueKind::kPut:
+    case ValueKind::kReference:  // what a put becomes
       return batch->Put(family, update.key, update.value);
     case ValueKind::kExpiringPut:
       return batch->Put(family, update.key, update.value, TimeOfUpdate(update));
@@ -43,6 +44,7 @@ void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) 
 absl::Status AddTo(Transaction* transaction, const ColumnFamily& family, const Update& update) {
   switch (update.kind) {
     case ValueKind::kPut:
+    case ValueKind::kReference:  // what a put becomes
     case ValueKind::kExpiringPut:
       return transaction->Put(family, update.key, update.value);
     case ValueKind::kDelete:
@@ -61,6 +63,7 @@ absl::Status AddTo(Transaction* transaction, const ColumnFamily& family, const U
 absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, const WriteOptions& options) {
   switch (update.kind) {
     case ValueKind::kPut:
+    case ValueKind::kReference:  // what a put becomes
       return db->Put(family, update.key, update.value, options);
     case ValueKind::kExpiringPut: {
       WriteOptions expiring = options;

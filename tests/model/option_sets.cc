@@ -56,6 +56,7 @@ void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
   options->compaction_style =
       Choose(random, {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal});
   options->max_space_amplification = Choose(random, {1.0, 1.5, 2.0, 100.0});
+  options->separate_from = Choose<size_t>(random, {0, 0, 64, 100});
   options->compression = Choose(random, kCompressions);
   options->compression_per_level.clear();
   if (random->OneIn(3)) {
@@ -88,6 +89,7 @@ Tuning RandomTuning(Random* random) {
   tuning.log_ring_bytes = random->OneIn(3) ? 0 : uint64_t{4} << (10 + random->Uniform(3));
   tuning.unread_runs = Choose(random, {0, 3, 26});
   tuning.early_flushes = random->OneIn(2);
+  tuning.value_file_bytes = Choose<uint64_t>(random, {256, 2048, 32 << 10});
   return tuning;
 }
 
@@ -97,10 +99,11 @@ std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
     levels += " " + std::to_string(static_cast<int>(kind));
   }
   return absl::StrFormat(
-      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f guard %.1f\n%s",
+      "comparator %s, %s, space up to %.1f, separate from %u, compression %d (by level:%s), block_bytes %u, lane %.1f "
+      "guard %.1f\n%s",
       options.comparator->Name(), Name(options.compaction_style), options.max_space_amplification,
-      static_cast<int>(options.compression), levels, options.block_bytes, options.filter_policy.lane_bits_per_key,
-      options.filter_policy.guard_bits_per_key, tuning.ToString());
+      options.separate_from, static_cast<int>(options.compression), levels, options.block_bytes,
+      options.filter_policy.lane_bits_per_key, options.filter_policy.guard_bits_per_key, tuning.ToString());
 }
 
 }  // namespace sepal::model

@@ -83,6 +83,14 @@ constexpr const char* kScripts[][3] = {
     {"family-sectors", "", "create:f 4{ f/p?*700 p?*700 } flush 3{ p?*700 f/p?*700 } flush:f p? read"},
     {"unsynced-sectors", "", "3{ p?*1300 } sync 8{ p?*1300 } kill 4{ p?*1300 } read"},
     {"synced-batches", "", "create:f 12{ [p?*600 f/p?*600]! p?*600 } read kill 6{ [p?*600 f/d?]! }"},
+    {"values", "values", "12{ p?*200 p? } p?*300! flush 8{ p?*200 } kill read 6{ p?*200 p?! } power read compact read"},
+    {"values-families", "values tiny",
+     "create:f 6{ [p?*200 f/p?*90] f/p?*300! } flush:f read power [p? f/p?*200] flush kill read drop:f compact read"},
+    {"values-overwrites", "values tiny leveled",
+     "4{ p1*300 p2*200 p3*200 snap flush } compact unsnap compact read reopen read p1! d2 compact read"},
+    {"values-checkpoints", "values logdir roll",
+     "6{ p?*200 } checkpoint flush p?*200! backup 4{ p?*200 d? } backup read reopen r0-5 p?*200 flush compact read"},
+    {"values-unmapped", "values unmapped", "4{ 4{ p?*700 } p?*700! flush 2{ p?*700 } power p? kill } compact read"},
     {"checkpoints", "tiny",
      "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "
      "checkpoint"},
@@ -112,6 +120,7 @@ Script RandomScript(uint64_t seed, int operations) {
                 .text = "create:f"};
   // From a source of its own: seeds keep the script that they had without.
   if (Random(Mix64(seed + 1)).OneIn(3)) script.settings += " unmapped";
+  if (Random(Mix64(seed + 2)).OneIn(3)) script.settings += " values";
   for (int i = 0; i < operations; ++i) {
     // Half of all are plain writes.
     const size_t word = random.OneIn(2) ? random.Uniform(16) : random.Uniform(std::size(kWords));

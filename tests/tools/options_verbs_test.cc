@@ -45,6 +45,7 @@ TEST_F(OptionsVerbsTest, WhatIsShownIsTakenBackAndKept) {
                            "filter_guard_bits_per_key = 8\n"
                            "compaction_style = lazy_leveling\n"
                            "max_space_amplification = 2\n"
+                           "separate_from = 0\n"
                            "\n"
                            "[family \"own \\x22é\\x22\"]\n"
                            "compression = zstd\n"
@@ -53,7 +54,8 @@ TEST_F(OptionsVerbsTest, WhatIsShownIsTakenBackAndKept) {
                            "filter_lane_bits_per_key = 3.25\n"
                            "filter_guard_bits_per_key = 0\n"
                            "compaction_style = universal\n"
-                           "max_space_amplification = 1.1\n");
+                           "max_space_amplification = 1.1\n"
+                           "separate_from = 0\n");
   // Nothing changes by an opening with them, and a new database gets them.
   const std::string file = WriteText(shown.out);
   EXPECT_EQ(RunSepal({"db", "open", db_, "--options", file}).exit, kExitOk);

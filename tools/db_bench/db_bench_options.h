@@ -48,6 +48,7 @@ struct DbBenchOptions {
   int background_threads = 0;
   uint64_t rate_limiter_bytes_per_sec = 0;
   double max_space_amplification = ColumnFamilyOptions().max_space_amplification;
+  size_t separate_from = 0;
   bool use_existing_db = false;
   bool sync = false;
   bool disable_wal = false;

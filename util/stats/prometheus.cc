@@ -69,6 +69,7 @@ constexpr Described<Ticker> kTickerTexts[] = {
     {Ticker::kScrubPasses, "sepal_scrub_passes_total", "Times that all tables were checked in the background."},
     {Ticker::kScrubDamage, "sepal_scrub_damage_total",
      "Damaged blocks found in the background, counted again in each pass."},
+    {Ticker::kValueBytes, "sepal_value_bytes_total", "Bytes of values written to value files."},
 };
 static_assert(IsInOrder(kTickerTexts, Ticker::kCount));
 

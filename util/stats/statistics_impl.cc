@@ -88,6 +88,7 @@ constexpr Named<Ticker> kTickerNames[] = {
     {Ticker::kScrubBytes, "scrub.bytes"},
     {Ticker::kScrubPasses, "scrub.passes"},
     {Ticker::kScrubDamage, "scrub.damage"},
+    {Ticker::kValueBytes, "value.bytes"},
 };
 static_assert(IsInOrder(kTickerNames, Ticker::kCount));
 

@@ -19,7 +19,7 @@ constexpr size_t kFewestOpen = 4;
 
 bool IsTable(std::string_view name) {
   const std::optional<ParsedFileName> parsed = ParseFileName(name);
-  return parsed.has_value() && parsed->kind == FileKind::kTable;
+  return parsed.has_value() && (parsed->kind == FileKind::kTable || parsed->kind == FileKind::kValues);
 }
 
 }  // namespace

@@ -8,27 +8,29 @@ namespace sepal {
 
 void ObsoleteTableDeleter::OnLastRelease(FileNumber number) {
   cache_->NoteGone(cache_->FileOf(number.value()));
-  Keep(number);
+  Keep(TableFileName(number));
 }
 
-void ObsoleteTableDeleter::Keep(FileNumber number) {
+void ObsoleteTableDeleter::RemoveValueFile(FileNumber number) { Keep(ValueFileName(number)); }
+
+void ObsoleteTableDeleter::Keep(std::string name) {
   MutexLock lock(&mutex_);
   if (stopped_) return;
-  pending_.push_back(number);
+  pending_.push_back(std::move(name));
   has_work_.store(true, std::memory_order_release);
 }
 
 void ObsoleteTableDeleter::Run() {
-  std::vector<FileNumber> numbers;
+  std::vector<std::string> names;
   {
     MutexLock lock(&mutex_);
     if (stopped_) return;
-    numbers.swap(pending_);
+    names.swap(pending_);
     has_work_.store(false, std::memory_order_release);
   }
-  for (FileNumber number : numbers) {
-    const absl::Status status = directory_->Remove(TableFileName(number));
-    if (!status.ok() && !absl::IsNotFound(status)) Keep(number);
+  for (std::string& name : names) {
+    const absl::Status status = directory_->Remove(name);
+    if (!status.ok() && !absl::IsNotFound(status)) Keep(std::move(name));
   }
 }
 

@@ -1,5 +1,5 @@
-// Removes table files that no edit and no reader refers to any more, and marks them as removed in the cache, where a
-// compaction may have left blocks of a table that was never opened.
+// Removes table files, and value files, that no edit and no reader refers to any more, and marks them as removed in the
+// cache, where a compaction may have left blocks of a table that was never opened.
 //
 // A table file is handed in when its last reference is released, which may happen in any thread, also a reader's. So
 // handing in only notes the number; the file is removed by the next background job, by an explicit Run, or by Close. A
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "db/state/version/table_file.h"
@@ -25,6 +26,8 @@ class ObsoleteTableDeleter final : public ObsoleteTableSink {
 
   // Receives a table that an edit removed and that has no reader any more.
   void OnLastRelease(FileNumber number) override;
+  // Receives a value file that nothing refers to any more.
+  void RemoveValueFile(FileNumber number);
   // Whether a file that was handed in is still there.
   bool HasWork() const { return has_work_.load(std::memory_order_acquire); }
   // Removes the files that were handed in. Must not be called with a lock held.
@@ -33,12 +36,12 @@ class ObsoleteTableDeleter final : public ObsoleteTableSink {
   void Stop();
 
  private:
-  void Keep(FileNumber number);
+  void Keep(std::string name);
 
   Directory* const directory_;
   BlockCache* const cache_;
   Mutex mutex_;
-  std::vector<FileNumber> pending_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> pending_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> has_work_{false};  // `pending_` is not empty
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };

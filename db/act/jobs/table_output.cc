@@ -4,6 +4,7 @@
 
 #include "db/decide/compaction/compaction_policy.h"
 #include "db/format/file_names.h"
+#include "db/format/value_reference.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 
@@ -69,6 +70,16 @@ TableOutput::~TableOutput() {
   RemoveTable(directory_, cache_, number_);
 }
 
+void TableOutput::NoteLink(std::string_view reference) {
+  // One that cannot be read is told of by whoever wants its value.
+  const std::optional<ValueReference> parsed = ParseValueReference(reference);
+  if (!parsed.has_value()) return;
+  ValueLinks& links = links_[parsed->file];
+  links.file = parsed->file;
+  ++links.values;
+  links.bytes += parsed->bytes;
+}
+
 absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   RETURN_IF_ERROR(writer_->Finish());
   RETURN_IF_ERROR(file_->Sync());
@@ -90,6 +101,7 @@ absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   table.entries = properties.entries;
   table.tombstones = properties.tombstones;
   if (!any_stays_ && last_expiry_millis_ < kNoExpiryMillis) table.expired_at_millis = last_expiry_millis_;
+  for (const auto& [file, links] : links_) table.value_links.push_back(links);
   table.raw_bytes = properties.raw_key_bytes + properties.raw_value_bytes;
   table.creation_unix_micros = created_unix_micros_;
   if (const HyperLogLog* const sketch = writer_->key_sketch(); sketch != nullptr) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,7 +60,7 @@ class TableOutput {
   ~TableOutput();
 
   absl::Status Add(const InternalKeyView& key, std::string_view value) {
-    NoteExpiry(MeaningOf(key.trailer), value);
+    Note(MeaningOf(key.trailer), value);
     return writer_->Add(key, value);
   }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
@@ -70,13 +71,17 @@ class TableOutput {
   TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
               std::unique_ptr<WritableFile> file, int level);
 
-  void NoteExpiry(Meaning meaning, std::string_view value) {
+  void Note(Meaning meaning, std::string_view value) {
+    if (meaning == Meaning::kReference) [[unlikely]]
+      NoteLink(value);
     if (meaning == Meaning::kExpiring) {
       last_expiry_millis_ = std::max(last_expiry_millis_, ParseExpiringValue(value).expiry_millis);
     } else if (meaning != Meaning::kAbsent) {
       any_stays_ = true;
     }
   }
+
+  void NoteLink(std::string_view reference);
 
   Directory* const directory_;
   BlockCache* const cache_;
@@ -87,6 +92,7 @@ class TableOutput {
   std::unique_ptr<TableWriter> writer_;
   uint64_t last_expiry_millis_ = 0;
   bool any_stays_ = false;  // an entry that does not expire
+  std::map<FileNumber, ValueLinks> links_;
   bool finished_ = false;
 };
 

@@ -251,6 +251,7 @@ class LineReader {
       if (record.has_value()) {
         result_->durable = std::max(result_->durable, record->header.durable);
         RETURN_IF_ERROR(Accept(i, offset, record->header, record->payload));
+        if (hole_.has_value()) return absl::OkStatus();
         offset = record->end;
       } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
         // A record that a live writer moved from the ring to the file may have been missed in both.
@@ -316,8 +317,14 @@ class LineReader {
     }
     pending_->bytes.append(payload);
     if (record.kind == LogRecordKind::kMiddle) return absl::OkStatus();
-    const Pending whole = *std::exchange(pending_, std::nullopt);
-    return Deliver(i, offset, whole.first, whole.bytes, payload.size());
+    whole_ = *std::exchange(pending_, std::nullopt);
+    const absl::Status delivered = Deliver(i, offset, whole_->first, whole_->bytes, payload.size());
+    std::optional<Pending> whole = std::exchange(whole_, std::nullopt);
+    if (hole_.has_value()) {  // as if its last record were the bad one
+      whole->bytes.resize(whole->bytes.size() - payload.size());
+      pending_ = std::move(whole);
+    }
+    return delivered;
   }
 
   absl::Status Deliver(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t last_payload) {
@@ -329,6 +336,7 @@ class LineReader {
                      "log record with a good checksum and an impossible batch or sequence number");
     }
     if (first > result_->last_sequence) RETURN_IF_ERROR(DeliverNew(i, offset, first, batch, steps));
+    if (hole_.has_value()) return absl::OkStatus();
     result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
     for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
     result_->logs[i].end = result_->end;
@@ -339,6 +347,8 @@ class LineReader {
   bool IsCarried(size_t i, SequenceNumber last) const { return newest_ < i && last <= result_->last_sequence; }
 
   absl::Status DeliverNew(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t steps) {
+    if (options_.look != nullptr) RETURN_IF_ERROR(LookAtValues(i, offset, first, batch));
+    if (hole_.has_value()) return absl::OkStatus();
     const absl::Status taken = sink_(first, batch);
     if (absl::IsDataLoss(taken)) {
       return Annotate(taken, absl::StrFormat("%s: offset %u", PathOf(directory_, line_[i].name), offset));
@@ -347,6 +357,15 @@ class LineReader {
     newest_ = i;
     result_->last_sequence = SequenceNumber(first.value() + steps);
     ++result_->batches;
+    return absl::OkStatus();
+  }
+
+  absl::Status LookAtValues(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch) {
+    // Of its first record.
+    const LogPosition position = whole_.has_value() ? whole_->position : line_[i].header->PositionAt(offset);
+    const absl::Status looked = options_.look(first, batch);
+    if (!absl::IsDataLoss(looked)) return looked;
+    hole_ = Hole{i, offset, position, "what a log record refers to", "its value", std::string(looked.message())};
     return absl::OkStatus();
   }
 
@@ -445,6 +464,7 @@ class LineReader {
   LogPosition closed_;  // 0: not closed cleanly
   size_t newest_ = 0;   // the index of the log that holds the last batch delivered
   std::optional<Pending> pending_;
+  std::optional<Pending> whole_;  // a batch of fragments that is being delivered
   std::optional<Hole> hole_;
 };
 

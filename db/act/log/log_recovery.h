@@ -42,6 +42,9 @@ struct LogRecoveryOptions {
   FileNumber minimum = {};
   // From the manifest's `log closed`.
   std::optional<LogEnd> closed = {};
+  // Asked about each batch before it is delivered. DataLoss: what the batch refers to is not there, so that its place
+  // is a bad one; other errors end the recovery. Null: batches refer to nothing.
+  std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
 };
 
 struct RecoveredLog {

@@ -87,6 +87,7 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
     if (IsRangeDelete(entry.kind)) {
       InsertRange(sequence, entry, *family);
     } else {
+      NoteReference(entry, family->memtable.get());
       family->memtable->Collect(sequence, entry.kind, entry.key, entry.value);
     }
     if (touched.empty() || touched.back().second != family) touched.emplace_back(id, family);
@@ -96,6 +97,17 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
     if (full) RETURN_IF_ERROR(FlushFamily(id, family));
   }
   return absl::OkStatus();
+}
+
+void Replay::NoteReference(const BatchEntry& entry, MemTable* memtable) const {
+  if (IsReference(entry.kind) && options_.on_reference != nullptr) options_.on_reference(memtable, entry.value);
+}
+
+void Replay::VisitReferences(SequenceNumber first, std::string_view batch,
+                             const std::function<void(const BatchEntry& entry)>& visit) {
+  ForEachUpdate(first, batch, [&](SequenceNumber, const BatchEntry& entry, ColumnFamilyId, Family*) {
+    if (IsReference(entry.kind)) visit(entry);
+  });
 }
 
 // No reader is there yet, and all that come will read above this sequence number, or at a snapshot.
@@ -110,6 +122,7 @@ void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, cons
                           Family* family) {
   if (family->memtable == nullptr) family->memtable = new_memtable(family->order);
   if (IsRangeDelete(entry.kind)) return InsertRange(sequence, entry, *family);
+  NoteReference(entry, family->memtable.get());
   const uint64_t hash = family->order.hashable() ? HashKey(entry.key, options_.hash_seed) : 0;
   family->memtable->Add(sequence, entry.kind, entry.key, entry.value, hash);
 }

@@ -52,6 +52,8 @@ class Replay {
     // read at any time. If it is set, `new_memtable` makes memtables without an index.
     std::function<absl::Status(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable)> flush = nullptr;
     size_t memtable_bytes = 0;
+    // Told of each reference to a value that goes into a memtable.
+    std::function<void(MemTable* memtable, std::string_view reference)> on_reference = nullptr;
     // That will be read at, ascending.
     std::vector<SequenceNumber> snapshots = {};
   };
@@ -65,6 +67,9 @@ class Replay {
   absl::StatusOr<uint64_t> Count(SequenceNumber first, std::string_view batch);
   // Replays a batch that follows those before it. Errors are those of `Count` and of a flush.
   absl::Status Take(SequenceNumber first, std::string_view batch);
+  // Calls `visit` with each reference of a batch's updates that are not in tables.
+  void VisitReferences(SequenceNumber first, std::string_view batch,
+                       const std::function<void(const BatchEntry& entry)>& visit);
   // Flushes all memtables.
   absl::Status Flush();
   // Inserts the batches that are kept, to be read, into memtables that `new_memtable` makes.
@@ -85,6 +90,7 @@ class Replay {
   template <typename InsertFunction>
   void ForEachUpdate(SequenceNumber first, std::string_view batch, const InsertFunction& insert);
   // Of a delete of a range, in either kind of memtable.
+  void NoteReference(const BatchEntry& entry, MemTable* memtable) const;
   void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const;
   void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable, Family* family);
   absl::Status FlushFamily(ColumnFamilyId id, Family* family);

@@ -344,6 +344,7 @@ absl::Status WriteAheadLog::FinishRound(SyncRound round) {
 }
 
 absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
+  if (options_.before_sync != nullptr) RETURN_IF_ERROR(options_.before_sync());
   if (ring_ != nullptr) RETURN_IF_ERROR(ring_->WriteOut(round.target, /*zero_ahead=*/round.small));
   for (size_t i = 0; i < round.files.size(); ++i) RETURN_IF_ERROR(SyncFile(round.files[i].get(), round.numbers[i]));
   return absl::OkStatus();

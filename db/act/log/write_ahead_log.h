@@ -74,6 +74,8 @@ struct LogOptions {
   // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
   // the ring's pages were last made ready. Null: no sync waits.
   Clock* clock = nullptr;
+  // Called before each sync of records: makes durable what they refer to. Its failure is one of the log. Null: nothing.
+  std::function<absl::Status()> before_sync = nullptr;
   // Called after each sync with its duration, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };

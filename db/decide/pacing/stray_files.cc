@@ -14,6 +14,8 @@ bool IsObsolete(const ParsedFileName& file, const LiveFiles& live) {
       return file.number < live.min_log_number && !live.pending.contains(file.number);
     case FileKind::kLogRing:
       return file.number != live.ring_number;
+    case FileKind::kValues:
+      return false;  // they go with the last that refers to them (db/act/files/value_store.h)
     case FileKind::kManifest:
       return file.number != live.manifest_number && !live.pending.contains(file.number);
     case FileKind::kLock:

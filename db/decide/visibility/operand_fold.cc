@@ -25,7 +25,7 @@ bool OperandFold::Resolve(std::string_view key, Trailer trailer, std::string_vie
   // A single delete goes with the put that it meets: not with what was made of it.
   if (TrailerKind(trailer) == ValueKind::kSingleDelete) return false;
   const Meaning below = MeaningOf(trailer);
-  if (below == Meaning::kExpiring) return false;
+  if (below == Meaning::kExpiring || below == Meaning::kReference) return false;
   const bool there = below == Meaning::kValue;
   return Resolve(key, there ? std::optional(payload) : std::nullopt);
 }

@@ -34,7 +34,8 @@ class OperandFold {
   bool IsFull() const { return bytes_ > kMostBytes; }
 
   // Makes one value of the operands and the put or delete below them. False: that cannot be, and nothing changes. So it
-  // is over an expiring put: its value goes when its time comes, and the operands stay.
+  // is over an expiring put: its value goes when its time comes, and the operands stay; and over a reference, whose
+  // value is not at hand.
 
   bool Resolve(std::string_view key, Trailer trailer, std::string_view payload);
   // The same with nothing below them.

@@ -36,6 +36,10 @@ std::optional<SequenceNumber> OperandChain::Take(Trailer trailer, std::string_vi
     case Meaning::kValue:
       base_ = payload;
       return std::nullopt;
+    case Meaning::kReference:
+      base_ = payload;
+      base_is_reference_ = true;
+      return std::nullopt;
     case Meaning::kAbsent:
     case Meaning::kExpiring:
       return std::nullopt;
@@ -51,9 +55,11 @@ std::optional<SequenceNumber> OperandChain::Take(Trailer trailer, std::string_vi
 void OperandChain::Clear() {
   operands_.clear();
   base_.reset();
+  base_is_reference_ = false;
 }
 
 absl::StatusOr<std::optional<std::string>> OperandChain::Resolve(const MergeOperator& merge, std::string_view key) {
+  SEPAL_DCHECK(!base_is_reference_);
   if (operands_.empty()) return std::move(base_);
   const absl::InlinedVector<std::string_view, 4> oldest_first(operands_.rbegin(), operands_.rend());
   std::string value;

@@ -55,6 +55,14 @@ class OperandChain {
 
   bool empty() const { return operands_.empty(); }
   size_t size() const { return operands_.size(); }
+  // Where the operands' base is a reference: that. Its value must take its place before Resolve.
+  std::optional<std::string_view> reference() const {
+    return base_is_reference_ ? std::optional<std::string_view>(*base_) : std::nullopt;
+  }
+  void SetReferenced(std::string value) {
+    base_ = std::move(value);
+    base_is_reference_ = false;
+  }
   // The value after all updates; nullopt: there is none. Errors are the operator's.
   absl::StatusOr<std::optional<std::string>> Resolve(const MergeOperator& merge, std::string_view key);
 
@@ -62,6 +70,7 @@ class OperandChain {
   ReadClock* const clock_;
   absl::InlinedVector<std::string, 2> operands_;  // newest first
   std::optional<std::string> base_;
+  bool base_is_reference_ = false;
 };
 
 }  // namespace sepal

@@ -42,6 +42,10 @@ bool Retention::Refuses(Fate fate, const InternalKeyView& key, std::string_view 
     case Meaning::kAbsent:
     case Meaning::kOperand:
       return false;
+    case Meaning::kReference:
+      // Its value is not read here: reads go on asking the filter about it.
+      kept_through_ = SequenceNumber(0);
+      return false;
     case Meaning::kExpiring:
       value = ParseExpiringValue(value).value;
       break;
@@ -85,6 +89,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
   switch (kind) {
     case ValueKind::kPut:
     case ValueKind::kExpiringPut:
+    case ValueKind::kReference:
       return Meeting::kDropBoth;
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
@@ -102,6 +107,7 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
   const bool seen_by_all = options_.bottommost && stripe_ == 0;
   switch (key.kind()) {
     case ValueKind::kPut:
+    case ValueKind::kReference:
     case ValueKind::kExpiringPut:
       if (cover_ != Cover::kNone) return Hidden();
       cover_ = Cover::kEntry;

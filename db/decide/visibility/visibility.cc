@@ -15,6 +15,8 @@ Meaning MeaningOfNonPut(ValueKind kind) {
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
       return Meaning::kOperand;
+    case ValueKind::kReference:
+      return Meaning::kReference;
     case ValueKind::kExpiringPut:
       return Meaning::kExpiring;
   }

@@ -31,10 +31,11 @@ struct ReadPoint {
 };
 
 enum class Meaning : uint8_t {
-  kAbsent,    // the key is not there
-  kValue,     // the update's bytes are the key's value
-  kOperand,   // the update's bytes change what the older ones say: they are needed too
-  kExpiring,  // a value or an absence, which the clock decides (MeaningNow)
+  kAbsent,     // the key is not there
+  kValue,      // the update's bytes are the key's value
+  kOperand,    // the update's bytes change what the older ones say: they are needed too
+  kExpiring,   // a value or an absence, which the clock decides (MeaningNow)
+  kReference,  // the key has a value, and the update says where it lies (db/format/value_reference.h)
 };
 
 // What readers take for now. Asked only where an expiring put is met.
@@ -54,7 +55,8 @@ inline Meaning MeaningOf(Trailer trailer) {
   return MeaningOfNonPut(TrailerKind(trailer));
 }
 
-// The same with the clock's word: never kExpiring. Of a value, `*payload`, the update's bytes, becomes the value.
+// The same with the clock's word: never kExpiring. Of a value that the update has, `*payload`, the update's bytes,
+// becomes the value.
 Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock);
 
 // Takes the updates of one key, newest first, until they say what the key is to a reader. Operands are counted here;

@@ -159,6 +159,8 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::Flush(const FamilyRef& family,
 }
 
 absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& family, const Taken& taken) {
+  // Tables must not refer to values that a loss of power could take.
+  RETURN_IF_ERROR(state_->core->values.Sync());
   Flushed flushed;
   std::vector<std::shared_ptr<const MemTable>> memtables;
   uint64_t entries = 0;

@@ -43,7 +43,9 @@ void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber m
 }
 
 TableRef Catalog::MakeTable(TableMetadata metadata) const {
-  return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
+  Core& core = *state_->core;
+  std::shared_ptr<ObsoleteTableSink> sink = core.values.SinkThatHolds(core.deleter, metadata.value_links);
+  return std::make_shared<const TableFile>(std::move(metadata), std::move(sink));
 }
 
 ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
@@ -53,6 +55,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
+  head.value_files = value_files();
   head.log_directory = identity_.log_directory;
   head.range_deletes = range_deletes();
   KeepClock(&head);
@@ -131,6 +134,14 @@ absl::Status Catalog::EnableRangeDeletes() {
   VersionEdit edit;
   edit.range_deletes = true;
   return Apply(std::move(edit), nullptr, [this] { range_deletes_.store(true, std::memory_order_release); });
+}
+
+absl::Status Catalog::EnableValueFiles() {
+  if (value_files()) [[likely]]
+    return absl::OkStatus();
+  VersionEdit edit;
+  edit.value_files = true;
+  return Apply(std::move(edit), nullptr, [this] { value_files_.store(true, std::memory_order_release); });
 }
 
 absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {

@@ -22,6 +22,7 @@ constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
 constexpr size_t kSmallestMemtable = size_t{64} << 10;
 constexpr int kMostThreads = 1024;
 constexpr size_t kSmallestBlock = 256;
+constexpr size_t kLeastSeparated = 64;
 constexpr size_t kLargestBlock = size_t{1} << 20;
 
 bool IsCompression(CompressionKind kind) { return IsKnownCompression(static_cast<uint8_t>(kind)); }
@@ -100,6 +101,11 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   }
   if (family.compaction_filter != nullptr && family.compaction_filter->Name().empty()) {
     return absl::InvalidArgumentError("compaction_filter: the filter has no name, by which the database would know it");
+  }
+  if (family.separate_from != 0 && family.separate_from < kLeastSeparated) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("separate_from of %u is too small: it must be 0, for no value files, or at least %u",
+                        family.separate_from, kLeastSeparated));
   }
   RETURN_IF_ERROR(CheckEnumerations(family));
   return CheckFilterPolicy(family.filter_policy);

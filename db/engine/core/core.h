@@ -16,6 +16,7 @@
 #include "db/act/files/obsolete_table_deleter.h"
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
+#include "db/act/files/value_store.h"
 #include "db/engine/core/call_timing.h"
 #include "db/engine/core/database_memory.h"
 #include "db/engine/core/expiry_clock.h"
@@ -155,6 +156,8 @@ class Core : public std::enable_shared_from_this<Core> {
   RateLimiter rate_limiter;
   InfoLog info_log;
   CallWatch calls;
+  // Before the epochs, whose retired views hold value files.
+  ValueStore values;
   EpochDomain epochs;
   BlockCache cache;
   const std::shared_ptr<ObsoleteTableDeleter> deleter;

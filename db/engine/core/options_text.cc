@@ -74,6 +74,8 @@ void ForEachFamilyOption(Visit visit) {
       "compaction_style", [](auto& o) -> auto& { return o.compaction_style; });
   visit(
       "max_space_amplification", [](auto& o) -> auto& { return o.max_space_amplification; });
+  visit(
+      "separate_from", [](auto& o) -> auto& { return o.separate_from; });
 }
 
 constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -9,12 +11,14 @@
 #include "db/act/files/guard.h"
 #include "db/act/files/table_files.h"
 #include "db/act/jobs/range_table.h"
+#include "db/act/jobs/verify_values.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/format/file_names.h"
+#include "db/format/value_file.h"
 #include "db/state/version/snapshot_list.h"
 #include "util/base/status.h"
 
@@ -77,6 +81,7 @@ class CheckpointWriter {
       RETURN_IF_ERROR(TakeTables(part));
       ASSIGN_OR_RETURN(flushed.emplace_back(), FlushMemTablesOf(part));
     }
+    RETURN_IF_ERROR(TakeValues(flushed));
     RETURN_IF_ERROR(target_->Sync());
     const FileNumber manifest = source_.new_file_number();
     ManifestContents snapshot = Snapshot(manifest.next(), flushed);
@@ -95,6 +100,7 @@ class CheckpointWriter {
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
     head.range_deletes = source_.range_deletes;
+    head.value_files = source_.value_files;
     head.created_snapshots = source_.snapshots;
     if (source_.core->expiry.in_use()) {
       head.expires = true;
@@ -138,6 +144,81 @@ class CheckpointWriter {
     return flushed;
   }
 
+  // Brings over the value files that tables refer to. Beside a writer they may have what is not durable, so that a link
+  // is not enough.
+  absl::Status TakeValues(const std::vector<std::vector<AddedTable>>& flushed) {
+    std::set<FileNumber> files;
+    const auto take = [&files](const TableMetadata& table) {
+      for (const ValueLinks& links : table.value_links) files.insert(links.file);
+    };
+    for (const CheckpointFamily& part : source_.families) {
+      for (const TableRef& table : part.version->Tables()) take(table->metadata());
+    }
+    for (const std::vector<AddedTable>& tables : flushed) {
+      for (const AddedTable& added : tables) take(added.table);
+    }
+    const bool links = options_.link_tables && !source_.core->read_only;
+    for (const FileNumber file : files) {
+      const std::string name = ValueFileName(file);
+      if (BaseHasValues(name) && Link(base_.get(), name, name)) continue;
+      if (links && Link(source_.core->directory.get(), name, name)) continue;
+      RETURN_IF_ERROR(CopyValues(name));
+    }
+    return options_.verify && !files.empty() ? VerifyAllValues(flushed) : absl::OkStatus();
+  }
+
+  // Whether the base has this value file as it is here. What was written of one never changes.
+  bool BaseHasValues(const std::string& name) const {
+    if (base_ == nullptr) return false;
+    const std::optional<std::string> there = BeginningOf(base_.get(), name);
+    return there.has_value() && there == BeginningOf(source_.core->directory.get(), name);
+  }
+
+  // Of a value file: its size, and the header, which has a random id. Nullopt: it cannot be read.
+  static std::optional<std::string> BeginningOf(Directory* directory, const std::string& name) {
+    const absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory->OpenForRead(name);
+    if (!file.ok()) return std::nullopt;
+    const absl::StatusOr<uint64_t> size = (*file)->Size();
+    char header[kValueFileHeaderBytes];
+    const absl::StatusOr<size_t> read = (*file)->Read(0, sizeof header, header);
+    if (!size.ok() || !read.ok() || *read < sizeof header) return std::nullopt;
+    return std::to_string(*size) + ":" + std::string(header, sizeof header);
+  }
+
+  absl::Status VerifyAllValues(const std::vector<std::vector<AddedTable>>& flushed) {
+    ValueStore values(target_.get(), /*beside_a_writer=*/false, /*cache=*/nullptr);
+    values.Identify(source_.database_id);
+    for (size_t i = 0; i < source_.families.size(); ++i) {
+      const CheckpointFamily& part = source_.families[i];
+      for (const TableRef& table : part.version->Tables()) {
+        RETURN_IF_ERROR(VerifyValuesOf(*part.family, table->metadata(), &values));
+      }
+      for (const AddedTable& added : flushed[i]) {
+        RETURN_IF_ERROR(VerifyValuesOf(*part.family, added.table, &values));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyValuesOf(const Family& family, const TableMetadata& table, ValueStore* values) {
+    if (table.value_links.empty()) return absl::OkStatus();
+    FamilyTableOpener opener(WithoutCache(target_.get()), family.order);
+    ASSIGN_OR_RETURN(std::shared_ptr<const TableReader> reader, opener.OpenTable(table));
+    return VerifyValues(std::move(reader), table.value_links, values);
+  }
+
+  absl::Status CopyValues(const std::string& name) {
+    Directory* const from = source_.core->directory.get();
+    const absl::StatusOr<std::unique_ptr<ReadableFile>> in = from->OpenForRead(name);
+    if (absl::IsNotFound(in.status()) && source_.core->read_only) {
+      return absl::AbortedError(absl::StrFormat(
+          "%s/%s was removed by the writer of the database: open the database again", from->path(), name));
+    }
+    RETURN_IF_ERROR(in.status());
+    ASSIGN_OR_RETURN(const uint64_t size, (*in)->Size());
+    return Copy(from, name, size, FileUseKind::kValues);
+  }
+
   // Brings a table over: it is immutable, so a link is as good as a copy.
   absl::Status TakeTable(const Family& family, const TableMetadata& table) {
     const std::string name = TableFileName(table.number);
@@ -149,7 +230,7 @@ class CheckpointWriter {
       return absl::OkStatus();
     }
     if (options_.link_tables && Link(from, name, name)) return absl::OkStatus();
-    const absl::Status copied = Copy(from, name, table.size_bytes);
+    const absl::Status copied = Copy(from, name, table.size_bytes, FileUseKind::kTable);
     if (absl::IsNotFound(copied) && source_.core->read_only) {
       return absl::AbortedError(absl::StrFormat(
           "%s/%s was removed by the writer of the database: open the database again", from->path(), name));
@@ -170,20 +251,22 @@ class CheckpointWriter {
     return true;
   }
 
-  absl::Status Verify(Directory* directory, const Family& family, const TableMetadata& table) {
+  FamilyTableOpener::Parts WithoutCache(Directory* directory) const {
     Core& core = *source_.core;
-    FamilyTableOpener opener({directory, /*cache=*/nullptr, &core.budget, &core.statistics, core.read_only},
-                             family.order);
+    return {directory, /*cache=*/nullptr, &core.budget, &core.statistics, core.read_only};
+  }
+
+  absl::Status Verify(Directory* directory, const Family& family, const TableMetadata& table) {
+    FamilyTableOpener opener(WithoutCache(directory), family.order);
     ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, opener.OpenTable(table));
     return reader->Verify();
   }
 
-  absl::Status Copy(Directory* from, const std::string& name, uint64_t size) {
+  absl::Status Copy(Directory* from, const std::string& name, uint64_t size, FileUseKind kind) {
     ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> in, from->OpenForRead(name));
     in->Advise(AccessPattern::kSequential);
-    ASSIGN_OR_RETURN(
-        const std::unique_ptr<WritableFile> out,
-        target_->OpenForWrite(name, WriteMode::kCreateNew, {.kind = FileUseKind::kTable, .expected_bytes = size}));
+    ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out,
+                     target_->OpenForWrite(name, WriteMode::kCreateNew, {.kind = kind, .expected_bytes = size}));
     made_.push_back(name);
     RETURN_IF_ERROR(out->Allocate(0, size));
     std::string buffer(std::min<uint64_t>(size, kCopyBytes), '\0');
@@ -191,7 +274,7 @@ class CheckpointWriter {
       const size_t want = std::min<uint64_t>(buffer.size(), size - offset);
       ASSIGN_OR_RETURN(const size_t got, in->Read(offset, want, buffer.data()));
       if (got < want) {
-        return Damaged(from->path() + "/" + name, offset + got, "size of the table", std::to_string(size),
+        return Damaged(from->path() + "/" + name, offset + got, "size of the file", std::to_string(size),
                        std::to_string(offset + got));
       }
       RETURN_IF_ERROR(out->Append(std::string_view(buffer).substr(0, got)));

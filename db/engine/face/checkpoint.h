@@ -35,6 +35,7 @@ struct CheckpointSource {
   Core* core = nullptr;
   uint64_t database_id = 0;
   bool range_deletes = false;
+  bool value_files = false;
   uint64_t hash_seed = 0;
   // Every entry of the families is at or below it.
   SequenceNumber last;

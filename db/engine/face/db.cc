@@ -133,6 +133,7 @@ absl::StatusOr<PutAside> FindWhatIsPutAside(FileSystem* files, const std::string
     if (!parsed.has_value()) continue;
     switch (parsed->kind) {
       case FileKind::kTable:
+      case FileKind::kValues:
       case FileKind::kLog:
       case FileKind::kLogRing:
       case FileKind::kManifest:

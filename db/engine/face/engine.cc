@@ -137,11 +137,8 @@ absl::Status Engine::RefuseBatchOptions(const WriteOptions& options) {
       "ttl and expires_at are for DB::Put alone: in a batch, give the time to WriteBatch::Put; nothing was written");
 }
 
-absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
-  if (!FitsBatch(options)) [[unlikely]]
-    return RefuseBatchOptions(options);
-  const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
-                         [&] { return CallWatch::Subject{.batch = batch}; });
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Engine::CommitInline(std::string_view batch,
+                                                                      const WriteOptions& options) {
   WriteGate::Pass pass(gate_.get());
   RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
   absl::Status status = pipeline_->Write(batch, options, &pass);
@@ -150,6 +147,18 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   if (!absl::IsAborted(status)) return status;
   pass.End();
   return CommitBesideLocks(batch, options, nullptr).status();
+}
+
+absl::Status Engine::CommitWatched(std::string_view batch, const WriteOptions& options) {
+  return CommitInline(batch, options);
+}
+
+absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
+  if (!FitsBatch(options)) [[unlikely]]
+    return RefuseBatchOptions(options);
+  const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
+                         [&] { return CallWatch::Subject{.batch = batch}; });
+  return CommitInline(batch, options);
 }
 
 // A thread keeps no larger buffer for its writes.
@@ -161,6 +170,8 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
   // Before anything of that size is copied.
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
+  if (value.size() >= core_->values.least_separated() && Separates(*resolved, kind, value)) [[unlikely]]
+    return PutSeparated(*resolved, key, value, options);
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
   // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
@@ -218,9 +229,11 @@ absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options)
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
   if (BatchOrigin::Expires(batch) || core_->expiry.any_ttl()) [[unlikely]] {
     ASSIGN_OR_RETURN(const std::string stamped, StampExpiry(batch.bytes()));
-    return Commit(stamped, options);
+    return CommitAny(stamped, options);
   }
-  return Commit(batch.bytes(), options);
+  if (batch.bytes().size() < core_->values.least_separated()) [[likely]]
+    return Commit(batch.bytes(), options);
+  return CommitAny(batch.bytes(), options);
 }
 
 absl::Status Engine::Sync() {
@@ -288,6 +301,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
                  std::make_shared<const Version>(family->order), SequenceNumber(), &core_->epochs);
   }
   if (options.ttl.count() > 0) core_->expiry.NoteTtl();
+  core_->values.NoteFamily(options.separate_from);
   pipeline_->AddFamily(family);  // first: who finds it may write to it
   VersionEdit edit = DescribeFamily(*family, MakeSchema(options, {.family = id}), SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing
@@ -395,6 +409,7 @@ absl::Status Engine::CloseParts() {
   // After an error the directory may be another's.
   if (status.ok()) core_->deleter->Run();
   core_->deleter->Stop();
+  core_->values.EndFile();
   core_->info_log.Write("closed: %s", status.ToString());
   return status;
 }

@@ -131,6 +131,30 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
   // Has the manifest say that puts may expire, if it does not yet.
   absl::Status AllowExpiry();
+  // Values of puts that go to value files (engine_values.cc).
+  static bool Separates(const Family& family, ValueKind kind, std::string_view value) {
+    const size_t from = family.options.separate_from;
+    return MayBeSeparated(kind) && from != 0 && value.size() >= from;
+  }
+  // Where writes are refused or held back, before anything is written of their values.
+  absl::Status AllowValues(const WriteOptions& options) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<ValueStore::Written> AppendValue(std::string_view value);
+  absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
+                            const WriteOptions& options);
+  // The batch with references to what it has of such values; those, and the value files, to be held until it is
+  // committed.
+  struct Separated {
+    std::string batch;
+    std::vector<ValueReference> values;
+    std::vector<ValueFileRef> files;
+  };
+  absl::StatusOr<Separated> Separate(std::string_view batch, const WriteOptions& options);
+  // Of a batch that was not committed, for certain.
+  void TakeBack(const Separated& separated);
+  // After a commit whose outcome is not known, nothing that it may refer to is removed.
+  void KeepIfInDoubt(const absl::Status& committed, const Separated& separated);
+  // Commit, of a batch as users make them.
+  absl::Status CommitAny(std::string_view batch, const WriteOptions& options);
   // The view as of now, beyond the call; of all families, together.
   absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
   std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;
@@ -165,6 +189,9 @@ class Engine final : public DB, private TransactionHost {
   // Why options do not.
   static absl::Status RefuseBatchOptions(const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
+  // The rest of it, for a caller who measures the call; with options that fit.
+  absl::Status CommitInline(std::string_view batch, const WriteOptions& options);
+  absl::Status CommitWatched(std::string_view batch, const WriteOptions& options);
   // For transactions, and writes with conditions or beside locks (engine_transaction.cc).
   DB& database() override { return *this; }
   absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) override;

@@ -1,6 +1,7 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "db/act/jobs/verify_values.h"
 #include "db/decide/compaction/live_bytes.h"
 #include "db/engine/catalog/named_snapshots.h"
 #include "db/engine/face/engine.h"
@@ -300,7 +301,8 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
       if (options.progress && !options.progress(progress))
         return absl::CancelledError("the verification was cancelled");
       const absl::StatusOr<std::shared_ptr<TableReader>> reader = opener.OpenTable(table->metadata());
-      const absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
+      absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
+      if (status.ok()) status = VerifyValues(*reader, table->metadata().value_links, &core_->values);
       if (!status.ok()) {
         ++progress.tables_damaged;
         if (options.on_damage) options.on_damage(status);

@@ -12,6 +12,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.database_id = catalog_->identity().database_id;
   source.hash_seed = catalog_->identity().hash_seed;
   source.range_deletes = catalog_->range_deletes();
+  source.value_files = catalog_->value_files();
   source.new_file_number = [this] { return catalog_->NewFileNumber(); };
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
@@ -32,6 +33,10 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
     look(state_->VisibleSequence());
   } else {
     RETURN_IF_ERROR(pipeline_->SwitchAll(look));
+    // Nothing is added to the value files that these memtables refer to, and what they have is durable.
+    core_->values.EndFile();
+    RETURN_IF_ERROR(core_->values.Sync());
+    source.value_files = catalog_->value_files();
   }
   const absl::Status status = WriteCheckpoint(source, directory, options);
   // With these may go the tables that compactions have replaced meanwhile.

@@ -144,7 +144,7 @@ absl::Status Engine::HandOver(StatisticsImpl::ThreadCounters* counters, PointRes
     PinnedValueAccess::Pin(
         result->value, [](void* owner, void*) { delete static_cast<std::string*>(owner); }, result->made.release(),
         nullptr, value);
-  } else if (result->memtable != nullptr) {
+  } else if (result->memtable != nullptr && !result->pin) {
     auto* held = new HeldMemTable(core_, result->memtable->shared_from_this());
     PinnedValueAccess::Pin(
         result->value, [](void* owner, void*) { delete static_cast<HeldMemTable*>(owner); }, held, nullptr, value);

@@ -132,16 +132,32 @@ absl::StatusOr<bool> Engine::CommitChecked(std::string_view batch, const WriteOp
     ASSIGN_OR_RETURN(stamped, StampExpiry(batch));
     batch = stamped;
   }
+  Separated separated;
+  if (batch.size() >= core_->values.least_separated()) [[unlikely]] {
+    ASSIGN_OR_RETURN(separated, Separate(batch, options));
+    batch = separated.batch;
+  }
   const WatchedCall call(&core_->calls, {.name = "commit", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
   for (;;) {
-    if (!locked && pipeline_->LocksInUse()) return CommitBesideLocks(batch, options, check);
-    ASSIGN_OR_RETURN(const std::optional<CommitOutcome> outcome, TryCommit(batch, options, check, locked));
-    if (!outcome.has_value()) return false;
+    if (!locked && pipeline_->LocksInUse()) {
+      const absl::StatusOr<bool> committed = CommitBesideLocks(batch, options, check);
+      KeepIfInDoubt(committed.status(), separated);
+      if (committed.ok() && !*committed) TakeBack(separated);
+      return committed;
+    }
+    const absl::StatusOr<std::optional<CommitOutcome>> tried = TryCommit(batch, options, check, locked);
+    KeepIfInDoubt(tried.status(), separated);
+    ASSIGN_OR_RETURN(const std::optional<CommitOutcome> outcome, tried);
+    if (!outcome.has_value()) {
+      TakeBack(separated);
+      return false;
+    }
     switch (*outcome) {
       case CommitOutcome::kWritten:
         return true;
       case CommitOutcome::kRefused:
+        TakeBack(separated);
         return check->Refusal();
       case CommitOutcome::kLookAgain:
       case CommitOutcome::kMustLock:

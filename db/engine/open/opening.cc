@@ -45,6 +45,7 @@ absl::Status Opening::Open() {
 // The logs still hold what is in them. The next try would write them again beside these, until the disk is full.
 void Opening::RemoveNewTables() {
   for (const FileNumber number : new_tables_) parts_.core->directory->Remove(TableFileName(number)).IgnoreError();
+  RemoveNewValueFiles();
 }
 
 // What is mapped at once grows with the memory limit, and later there is nobody to be told.
@@ -174,6 +175,7 @@ absl::Status Opening::RecoverCatalog() {
     identity_.database_id = manifest_.database_id;
     identity_.hash_seed = state_.hash_seed;
     identity_.range_deletes = state_.range_deletes;
+    identity_.value_files = state_.value_files;
     if (state_.expires) parts_.core->expiry.Restore(state_.clock_floor);
     RestoreSnapshots();
     RETURN_IF_ERROR(CheckPlaceOfLogs());
@@ -263,7 +265,9 @@ absl::Status Opening::CheckNoLogWasBegun() const {
 
 TableFactory Opening::MakeTable() const {
   return [this](TableMetadata table) -> TableRef {
-    return std::make_shared<const TableFile>(std::move(table), parts_.core->deleter);
+    Core& core = *parts_.core;
+    std::shared_ptr<ObsoleteTableSink> sink = core.values.SinkThatHolds(core.deleter, table.value_links);
+    return std::make_shared<const TableFile>(std::move(table), std::move(sink));
   };
 }
 
@@ -287,6 +291,7 @@ absl::Status Opening::MakeFamilies() {
     // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
     if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
     if (options.ttl.count() > 0) parts_.core->expiry.NoteTtl();
+    parts_.core->values.NoteFamily(options.separate_from);
     const CompactionPolicy policy = PolicyFor(options, tuning_);
     const FamilySchema schema = MakeSchema(options, described.schema);
     const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema);
@@ -318,6 +323,7 @@ absl::Status Opening::AddMissingFamilies() {
 // Every table that the manifest names must be there with its size; what is in it is checked when it is read.
 absl::Status Opening::CheckTables() {
   RETURN_IF_ERROR(ListAgain());
+  HoldValueFiles();
   std::vector<bool> named(listing_.tables.size());
   replay_.emplace(HowToReplay());
   for (auto& [id, described] : state_.families) {
@@ -367,6 +373,7 @@ absl::Status Opening::CheckTablesOf(const Version& version, std::vector<bool>* n
       return Damaged(name(), 0, "size of the table", std::to_string(expected), std::to_string(actual));
     }
     (*named)[found] = true;
+    RETURN_IF_ERROR(CheckLinksOf(entry.table->metadata()));
   }
   return absl::OkStatus();
 }
@@ -383,6 +390,7 @@ Replay::Options Opening::HowToReplay() {
   replay.hash_seed = identity_.hash_seed;
   replay.next_file_number = state_.next_file_number;
   replay.snapshots = parts_.state->snapshots->Sequences();
+  replay.on_reference = [this](MemTable* memtable, std::string_view reference) { HoldValue(memtable, reference); };
   if (options_.read_only) {
     replay.new_memtable = [this](const KeyOrder& order) { return NewMemTable(order); };
     return replay;
@@ -427,14 +435,18 @@ absl::Status Opening::ReplayLogs() {
   recovery.minimum = state_.min_log_number;
   if (state_.closed_log.has_value())
     recovery.closed = LogEnd{state_.closed_log->number, state_.closed_log->length_bytes};
-  const LogSink sink = [this](SequenceNumber first, std::string_view batch) { return replay_->Take(first, batch); };
+  if (!options_.read_only) StartValues();
+  LogSink sink = [this](SequenceNumber first, std::string_view batch) { return replay_->Take(first, batch); };
+  if (state_.value_files)
+    recovery.look = [this](SequenceNumber first, std::string_view batch) { return CheckValuesOf(first, batch); };
+  if (state_.value_files && !options_.read_only) sink = WithCopies(std::move(sink));
   ASSIGN_OR_RETURN(logs_, RecoverLogs(parts_.core->log_directory(), log_files_, recovery, sink));
   if (!logs_.torn.empty()) {
     parts_.core->info_log.Write(
         "the logs have a torn end; %u bytes that were never acknowledged as durable are dropped: %s",
         logs_.dropped_bytes, logs_.torn);
   }
-  return absl::OkStatus();
+  return parts_.core->values.Sync();
 }
 
 absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {

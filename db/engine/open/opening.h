@@ -22,8 +22,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/files/directory_listing.h"
@@ -32,6 +34,7 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/open/database_parts.h"
 #include "db/engine/open/log_place.h"
+#include "db/format/value_reference.h"
 #include "db/state/version/manifest_state.h"
 
 namespace sepal {
@@ -67,6 +70,20 @@ class Opening {
   absl::Status MakeFamilies();
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();
+  // Values in files of their own (recover_values.cc): holds what the directory has; looks whether what a table refers
+  // to is among it, and whether what a batch of the logs refers to can be read; holds what a memtable refers to.
+  void HoldValueFiles();
+  absl::Status CheckLinksOf(const TableMetadata& table) const;
+  absl::Status CheckValuesOf(SequenceNumber first, std::string_view batch);
+  void HoldValue(MemTable* memtable, std::string_view reference) const;
+  bool ClosedInOrder() const { return state_.closed_log.has_value(); }
+  // Gives `sink` each batch with references to copies, where its updates are in no table.
+  LogSink WithCopies(LogSink sink);
+  absl::StatusOr<std::string> WithValuesCopied(SequenceNumber first, std::string_view batch);
+  absl::StatusOr<ValueReference> CopyValue(const ValueReference& reference);
+  void RemoveNewValueFiles();
+  void LetValueFilesGo();
+  void StartValues();
   // Marks the tables of `version` among the listed ones.
   // With what its tables of range tombstones hold in memory.
   absl::StatusOr<VersionRef> LoadRangeTombstones(VersionRef version) const;
@@ -107,6 +124,8 @@ class Opening {
   // Of a separate one for logs. Those that have a header are this database's: RecoverLogs refuses others.
   std::vector<DirectoryEntry> log_listing_;
   std::vector<LogFile> log_files_;
+  absl::flat_hash_set<FileNumber> value_files_;  // listed
+  std::vector<FileNumber> new_value_files_;
   std::vector<FileNumber> stray_tables_;  // listed, and in no version
   ManifestRecovery manifest_;
   LogRecovery logs_;

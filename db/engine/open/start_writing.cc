@@ -24,6 +24,7 @@ std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
 
 absl::Status Opening::StartWriting() {
   RETURN_IF_ERROR(manifest_.found ? StartExisting() : StartNew());
+  LetValueFilesGo();
   RemoveStrayFiles();
   parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed; log records are written %s", path_,
                               LastSequence().value(), logs_.batches, parts_.log->ModeText());
@@ -137,6 +138,7 @@ LogOptions Opening::MakeLogOptions() const {
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();
+  options.before_sync = [core] { return core->values.Sync(); };
   options.on_sync = [core, state](std::string_view path, uint64_t micros) {
     core->statistics.Add(Ticker::kLogSyncs);
     core->statistics.Record(Histogram::kSyncMicros, micros);

@@ -7,6 +7,7 @@
 #include "db/engine/read/block_sieve.h"
 #include "db/engine/read/key_sieve.h"
 #include "db/engine/read/merged_lookup.h"
+#include "db/engine/read/separated_value.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 #include "util/thread/fork.h"
@@ -26,8 +27,8 @@ absl::Status NotOpen(const OpenMark& mark) {
           : "the database of this iterator is closed");
 }
 
-// Takes `entries` from the oldest version of `*key` to before all of them. What they mean; of a value, `*key` is as its
-// version spells it.
+// Takes `entries` from the oldest version of `*key` to before all of them. What they mean; of a value, or a reference
+// to one, `*key` is as its version spells it.
 Meaning TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadClock* clock, InternalIterator* entries,
                      std::string* key, std::string* value) {
   Meaning meaning = Meaning::kAbsent;
@@ -35,7 +36,7 @@ Meaning TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadClock* c
     if (entries->key().sequence() > visible) continue;
     std::string_view payload = entries->value();
     meaning = MeaningNow(entries->key().trailer, &payload, clock);
-    if (meaning != Meaning::kValue) continue;
+    if (meaning != Meaning::kValue && meaning != Meaning::kReference) continue;
     key->assign(entries->key().user_key);
     value->assign(payload);
   }
@@ -55,7 +56,8 @@ bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
   return meaning == Meaning::kAbsent;
 }
 
-// The key where `entries` stands, and its value: one that expires and has not done so yet, or what operands make.
+// The key where `entries` stands, and its value: one that expires and has not done so yet, one that lies in a value
+// file, or what operands make.
 absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, InternalIterator* entries,
                        std::string* key, std::string* value) {
   key->assign(entries->key().user_key);
@@ -63,14 +65,16 @@ absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, 
     value->assign(ParseExpiringValue(entries->value()).value);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(*value, MergeVersions(*options.source.family, options.visible, *key, ClockOf(options), entries));
+  Core* const core = options.source.core;
+  if (meaning == Meaning::kReference) return FetchValue(core, *key, entries->value(), value);
+  ASSIGN_OR_RETURN(*value, MergeVersions(core, *options.source.family, options.visible, *key, entries));
   return absl::OkStatus();
 }
 
 // Going forward, `entries_` stands at the entry that is shown; behind it, if the value was made of merge operands
-// or expires, among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown.
-// Going backward, it stands at the entry where that is plainly the only version of its key; else before all versions of
-// the key that is shown, which the buffers hold.
+// or expires or lies in a value file, among the versions of its key or after them, and `key_buffer_` and
+// `value_buffer_` hold what is shown. Going backward, it stands at the entry where that is plainly the only version of
+// its key; else before all versions of the key that is shown, which the buffers hold.
 class DatabaseIterator : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -291,7 +295,7 @@ class DatabaseIterator : public Iterator {
     const Meaning meaning = MeaningOf(entries_->key().trailer);
     meaning == Meaning::kValue ? ShowEntry() : ShowMade(meaning);
   }
-  // Shows what is made of what begins where `entries_` stands: operands, or a value that expires.
+  // Shows what is made of what begins where `entries_` stands: operands, a value that expires, or a reference.
   ABSL_ATTRIBUTE_NOINLINE void ShowMade(Meaning meaning) {
     merge_status_ = MakeShown(options_, meaning, entries_.get(), &key_buffer_, &value_buffer_);
     at_entry_ = false;
@@ -335,6 +339,7 @@ class DatabaseIterator : public Iterator {
       if (meaning != Meaning::kAbsent) {
         valid_ = true;
         if (meaning == Meaning::kOperand) ShowMergedBackward();
+        if (meaning == Meaning::kReference) ShowReferencedBackward();
         return dead_run_.End(key_buffer_, /*after=*/true);
       }
       if (dead_run_.Pass(key_buffer_)) entries_->SeekBefore(dead_run_.target());
@@ -351,6 +356,9 @@ class DatabaseIterator : public Iterator {
     entries_->SeekBefore({key_buffer_, kFirstTrailer});
     if (!entries_->status().ok()) valid_ = false;
   }
+
+  // Shows the key in `key_buffer_`; `value_buffer_` has a reference to its value.
+  void ShowReferencedBackward();
 
   const DatabaseIteratorOptions options_;
   const KeyOrder order_;
@@ -375,6 +383,12 @@ void DatabaseIterator::SkipInPlainBlock(uint32_t count) {
   direction_ = Direction::kForward;
   steps_ += count;
   if (options_.upper_bound.has_value()) HideBehindBound();
+}
+
+void DatabaseIterator::ShowReferencedBackward() {
+  const std::string reference = std::exchange(value_buffer_, {});
+  merge_status_ = FetchValue(options_.source.core, key_buffer_, reference, &value_buffer_);
+  valid_ = merge_status_.ok();
 }
 
 void DatabaseIterator::GoBefore() {

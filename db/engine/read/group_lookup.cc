@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "db/engine/read/merged_lookup.h"
+#include "db/engine/read/separated_value.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -19,6 +20,7 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
     if (wanted_count_ == 0) break;
     AskRun(run);
   }
+  size_t references = 0;
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (cover_ != nullptr) [[unlikely]]
       HideIfCovered(CoveredBy(i), &results_[i]);
@@ -26,7 +28,10 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
       ResolveMerges(i);
     if (results_[i].kind == PointResult::Kind::kExpiring) [[unlikely]]
       Expire(core_, &results_[i]);
+    references += results_[i].kind == PointResult::Kind::kReference ? 1 : 0;
   }
+  if (references > 0) [[unlikely]]
+    FetchResults(core_, keys_, options_, results_, statuses_);
   if (filter_ != nullptr) [[unlikely]]
     HideRefused();
 }

@@ -7,13 +7,20 @@
 
 #include "db/decide/merge/fold.h"
 #include "db/decide/visibility/operands.h"
+#include "db/engine/read/separated_value.h"
 #include "util/base/status.h"
 
 namespace sepal {
 
 namespace {
 
-absl::StatusOr<std::optional<std::string>> Resolve(const Family& family, std::string_view key, OperandChain* chain) {
+absl::StatusOr<std::optional<std::string>> Resolve(Core* core, const Family& family, std::string_view key,
+                                                   OperandChain* chain) {
+  if (const std::optional<std::string_view> reference = chain->reference()) {
+    std::string value;
+    RETURN_IF_ERROR(FetchValue(core, key, *reference, &value));
+    chain->SetReferenced(std::move(value));
+  }
   const MergeOperator* const merge = family.options.merge_operator.get();
   if (merge == nullptr) return NoMergeOperator(family.name, family.merge_operator_name);
   return chain->Resolve(*merge, key);
@@ -49,7 +56,7 @@ class MergedLookup {
   }
 
   absl::Status Resolve(PointResult* result) {
-    ASSIGN_OR_RETURN(std::optional<std::string> value, sepal::Resolve(family_, key_.user_key, &chain_));
+    ASSIGN_OR_RETURN(std::optional<std::string> value, sepal::Resolve(core_, family_, key_.user_key, &chain_));
     if (!value.has_value()) return absl::OkStatus();
     result->kind = PointResult::Kind::kFound;
     result->made = std::make_unique<std::string>(*std::move(value));
@@ -110,16 +117,16 @@ absl::Status LookUpMerged(const Family& family, const ReadView& view, const Look
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber visible, std::string_view key,
-                                          ReadClock* clock, InternalIterator* entries) {
-  OperandChain chain(clock);
+absl::StatusOr<std::string> MergeVersions(Core* core, const Family& family, SequenceNumber visible,
+                                          std::string_view key, InternalIterator* entries) {
+  OperandChain chain(&core->expiry);
   std::optional<SequenceNumber> bound = visible;
   for (; bound.has_value() && entries->Valid() && family.order.Equal(entries->key().user_key, key);
        entries->Advance()) {
     if (entries->key().sequence() <= *bound) bound = chain.Take(entries->key().trailer, entries->value());
   }
   RETURN_IF_ERROR(entries->status());
-  ASSIGN_OR_RETURN(std::optional<std::string> value, Resolve(family, key, &chain));
+  ASSIGN_OR_RETURN(std::optional<std::string> value, Resolve(core, family, key, &chain));
   return std::move(value).value_or("");  // an operand makes one
 }
 

@@ -21,7 +21,7 @@ absl::Status LookUpMerged(const Family& family, const ReadView& view, const Look
 
 // The value that the versions of `key`, at the clock's time, make which `entries`, in order, stands at the newest
 // visible of, an operand. Leaves it among the others, or behind them. The same errors, and those of `entries`.
-absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber visible, std::string_view key,
-                                          ReadClock* clock, InternalIterator* entries);
+absl::StatusOr<std::string> MergeVersions(Core* core, const Family& family, SequenceNumber visible,
+                                          std::string_view key, InternalIterator* entries);
 
 }  // namespace sepal

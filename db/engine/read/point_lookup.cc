@@ -8,6 +8,7 @@
 #include "db/engine/read/merged_lookup.h"
 #include "db/engine/read/range_cover.h"
 #include "db/engine/read/read_filter.h"
+#include "db/engine/read/separated_value.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -33,6 +34,10 @@ void TakeOther(Meaning meaning, std::string_view value, PointResult* result) {
       break;
     case Meaning::kExpiring:
       result->kind = PointResult::Kind::kExpiring;
+      result->value = value;
+      break;
+    case Meaning::kReference:
+      result->kind = PointResult::Kind::kReference;
       result->value = value;
       break;
   }
@@ -158,6 +163,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
   if (result->kind >= PointResult::Kind::kOperand) [[unlikely]] {
     if (result->kind == PointResult::Kind::kOperand) {
       return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
+    }
+    if (result->kind == PointResult::Kind::kReference) {
+      return FetchResult(core, key.user_key, options, result);
     }
     Expire(core, result);
   }

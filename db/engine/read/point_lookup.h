@@ -18,7 +18,7 @@
 namespace sepal {
 
 struct PointResult {
-  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kRefused, kOperand, kExpiring };
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kRefused, kOperand, kExpiring, kReference };
   Kind kind = Kind::kAbsent;
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;

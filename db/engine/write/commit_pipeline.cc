@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/write/delete_range_in_memtable.h"
-#include "db/engine/write/fold_into_memtable.h"
+#include "db/engine/write/insert_entry.h"
 #include "db/format/batch_format.h"
 #include "sepal/db.h"
 #include "util/base/hash.h"
@@ -30,16 +30,6 @@ absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
       "disable_wal: the batch has updates of several column families, and only the log can keep it atomic: split it, "
       "or write it with the log; nothing was written");
-}
-
-void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
-                uint64_t hash, const InsertHint& hint) {
-  const RangeTombstoneMap* const ranges = memtable->range_tombstones();
-  const SequenceNumber covered_by = ranges != nullptr ? ranges->Covering(entry.key, sequence) : SequenceNumber();
-  const FoldedWrite write = FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key,
-                                             entry.value, hash, covered_by);
-  memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint,
-                write.oldest);
 }
 
 absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
@@ -230,6 +220,7 @@ absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::st
 void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
   SequenceNumber sequence = first;
   uint64_t user_bytes = 0;
+  size_t separated = 0;
   const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash, const InsertHint& hint) {
     DeadRanges& dead_ranges = target.family->dead_ranges;
     if (dead_ranges.any() && MeaningOf(PackTrailer(sequence, entry.kind)) != Meaning::kAbsent) [[unlikely]]
@@ -238,6 +229,10 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
       AddOperand(*target.family, target.active.get(), sequence, entry, hash, hint);
     } else if (IsRangeDelete(entry.kind)) [[unlikely]] {
       DeleteRangeInMemTable(state_, target.family.get(), target.active.get(), sequence, entry);
+    } else if (IsReference(entry.kind)) [[unlikely]] {
+      const size_t bytes = AddReference(&state_->core->values, target.active.get(), sequence, entry, hash, hint);
+      separated += bytes;
+      user_bytes += bytes - entry.value.size();
     } else {
       target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     }
@@ -254,6 +249,7 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
       insert(entry, target, target.family->order.hashable() ? HashKey(entry.key, seed) : 0, {});
     }
   }
+  unchecked_bytes_ += separated / kSeparatedShare;
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
 }
 
@@ -307,7 +303,10 @@ void CommitPipeline::FlushBehind(size_t batch_bytes) {
 size_t CommitPipeline::ActiveBytes() const {
   const bool shared = state_->core->member != nullptr;  // where many have next to nothing
   size_t bytes = 0;
-  for (const auto& [id, of] : targets_) bytes += shared && of.active->empty() ? 0 : of.active->MemoryBytes();
+  for (const auto& [id, of] : targets_) {
+    if (shared && of.active->empty()) continue;
+    bytes += CountedBytes(*of.active);
+  }
   return bytes;
 }
 
@@ -336,7 +335,7 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
   const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
   size_t chosen = 0;
   while (chosen < by_age.size() && (bytes > room || HoldsTooMuchLog(*by_age[chosen], live))) {
-    bytes -= by_age[chosen++]->active->MemoryBytes();
+    bytes -= CountedBytes(*by_age[chosen++]->active);
   }
   return Switch(std::span(by_age).first(chosen));
 }

@@ -68,6 +68,8 @@ FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merg
       return FoldIntoValue(*merge, key, std::nullopt, operand);
     case Meaning::kOperand:
       return FoldIntoOperands(*merge, sequence, key, operand, *newest, covered_by);
+    case Meaning::kReference:
+      return {};  // the value is not at hand
   }
   return {};
 }

@@ -89,6 +89,8 @@ struct MemTable::Impl {
   Counter first_sequence;
   Counter last_sequence;
   Counter range_tombstones;  // how many were added
+  Counter separated_bytes;
+  std::vector<std::pair<FileNumber, std::shared_ptr<const void>>> value_files;
   uint64_t superseded_bytes = 0;
   bool any_single_deletes = false;
   MemTableReaders readers;
@@ -251,6 +253,17 @@ void MemTable::AddRangeTombstone(const RangeTombstone& tombstone, RangeTombstone
   m.Count(tombstone.sequence, ValueKind::kRangeDelete,
           tombstone.begin.size() + tombstone.end.value_or(std::string_view()).size());
 }
+
+// Writers go on in one file for long, and then in the next.
+bool MemTable::HoldsValues(FileNumber file) const {
+  const auto& held = impl_->value_files;
+  return std::any_of(held.rbegin(), held.rend(), [file](const auto& each) { return each.first == file; });
+}
+void MemTable::HoldValues(FileNumber file, std::shared_ptr<const void> pin) {
+  impl_->value_files.emplace_back(file, std::move(pin));
+}
+void MemTable::CountSeparated(uint64_t bytes) { impl_->separated_bytes.Add(bytes); }
+uint64_t MemTable::SeparatedBytes() const { return impl_->separated_bytes.value(); }
 
 const RangeTombstoneMap* MemTable::range_tombstones() const { return impl_->ranges.load(std::memory_order_acquire); }
 

@@ -87,6 +87,14 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // Null: there are none.
   const RangeTombstoneMap* range_tombstones() const;
 
+  // For the writer, of a reference that it adds: the value file, which `pin` keeps, stays as long as the memtable, and
+  // the value counts as so many bytes. Not necessary twice for one file.
+  bool HoldsValues(FileNumber file) const;
+  void HoldValues(FileNumber file, std::shared_ptr<const void> pin);
+  void CountSeparated(uint64_t bytes);
+  // Of values that entries refer to, or referred to. May be read from any thread.
+  uint64_t SeparatedBytes() const;
+
   struct Found {
     Trailer trailer;
     std::string_view value;  // valid as long as the memtable

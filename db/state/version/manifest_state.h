@@ -42,6 +42,7 @@ class ManifestState {
 
   uint64_t hash_seed = 0;
   bool range_deletes = false;  // VersionEdit::range_deletes
+  bool value_files = false;    // VersionEdit::value_files
   FileNumber next_file_number{1};
   SequenceNumber last_sequence;
   FileNumber min_log_number;

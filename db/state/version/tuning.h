@@ -43,7 +43,9 @@ struct Tuning {
   size_t carried_log_divisor = 64;
   // Bytes of live logs above which the column family with the oldest one is flushed.
   uint64_t log_limit_bytes = uint64_t{128} << 20;
-  // Space for a log is reserved in steps of this size.
+  // A value file that has this many bytes takes no more.
+  uint64_t value_file_bytes = uint64_t{64} << 20;
+  // Space for a log, or a value file, is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
   // The size of the ring through which writes go to the log, if the file system supports it (db/act/log/log_ring.h); 0:
   // none.

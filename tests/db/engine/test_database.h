@@ -42,6 +42,7 @@ inline Tuning SmallTuning() {
   tuning.log_limit_bytes = uint64_t{64} << 10;
   tuning.log_allocation_bytes = uint64_t{16} << 10;
   tuning.log_ring_bytes = uint64_t{8} << 10;
+  tuning.value_file_bytes = uint64_t{8} << 10;
   tuning.manifest_limit_bytes = uint64_t{2} << 10;
   tuning.info_log_bytes = uint64_t{4} << 10;
   tuning.space_retry_micros = 1000;

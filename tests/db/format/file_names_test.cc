@@ -10,6 +10,7 @@ namespace {
 TEST(FileNamesTest, NamesAreAsPeopleKnowThem) {
   EXPECT_EQ(TableFileName(FileNumber(12)), "000012.sst");
   EXPECT_EQ(LogFileName(FileNumber(12)), "000012.log");
+  EXPECT_EQ(ValueFileName(FileNumber(12)), "000012.val");
   EXPECT_EQ(ManifestFileName(FileNumber(5)), "MANIFEST-000005");
   EXPECT_EQ(TableFileName(FileNumber(12345678)), "12345678.sst");
 }
@@ -20,6 +21,7 @@ TEST(FileNamesTest, EveryMadeNameIsParsedBack) {
     EXPECT_EQ(ParseFileName(TableFileName(number)), (ParsedFileName{FileKind::kTable, number}));
     EXPECT_EQ(ParseFileName(LogFileName(number)), (ParsedFileName{FileKind::kLog, number}));
     EXPECT_EQ(ParseFileName(RingFileName(number)), (ParsedFileName{FileKind::kLogRing, number}));
+    EXPECT_EQ(ParseFileName(ValueFileName(number)), (ParsedFileName{FileKind::kValues, number}));
     EXPECT_EQ(ParseFileName(ManifestFileName(number)), (ParsedFileName{FileKind::kManifest, number}));
   }
   EXPECT_EQ(ParseFileName("LOCK"), (ParsedFileName{FileKind::kLock, FileNumber()}));

@@ -163,7 +163,7 @@ TEST(BlockValidationTest, ImpossibleHeadersAreRefused) {
   EXPECT_EQ(with_byte(25, 1), "uniform kind");
   EXPECT_EQ(WhyBlockIsRefused([](std::string*, char* header) {
               header[24] |= kBlockUniformKind;
-              header[25] = static_cast<char>(kMaxValueKind + 1);
+              header[25] = static_cast<char>(ValueKind::kFoldedMerge);
             }),
             "uniform kind");
   EXPECT_EQ(with_fixed32(20, kMaxKeyBytes + 1), "length of the key prefix");
@@ -199,7 +199,7 @@ TEST(BlockValidationTest, ImpossibleEntriesAreRefused) {
   EXPECT_EQ(with(SetFixed16(value_begins + 4, 1)), "begin of the value of entry 1");
   EXPECT_EQ(with(SetFixed16(key_begins + 2, 6000)), "begin of the key of entry 0");
   EXPECT_EQ(with(SetFixed16(key_begins + 4, 0)), "begin of the key of entry 1");
-  EXPECT_EQ(with(SetByte(kinds + 1, kMaxValueKind + 1)), "kind of entry 1");
+  EXPECT_EQ(with(SetByte(kinds + 1, static_cast<uint8_t>(ValueKind::kFoldedMerge))), "kind of entry 1");
   EXPECT_EQ(WhyBlockIsRefused([](std::string*, char* h) { EncodeFixed64(h + 8, kMaxSequenceNumber.value() + 1); }),
             "sequence number of entry 0");
   EXPECT_EQ(WhyBlockIsRefused([](std::string*, char* h) { EncodeFixed64(h + 8, kMaxSequenceNumber.value()); }),

@@ -2,12 +2,14 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <sstream>
 
 #include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
+#include "db/format/value_reference.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
@@ -228,13 +230,20 @@ class WalDumpVerb final : public Verb {
     return reader.status();
   }
 
+  static std::optional<ValueReference> ReferenceOf(const BatchEntry& entry) {
+    return IsReference(entry.kind) ? ParseValueReference(entry.value) : std::nullopt;
+  }
+
   void PrintEntry(SequenceNumber sequence, const BatchEntry& entry, std::ostream& out) const {
     const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Escaped(bytes); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
                            shown(entry.key));
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) out << absl::StrFormat(" until %d ms", *expiry);
-    if (HasValue(entry.kind)) {
+    if (const auto reference = ReferenceOf(entry)) {
+      out << absl::StrFormat(" (%d bytes at %d of %s)", reference->bytes, reference->offset,
+                             ValueFileName(reference->file));
+    } else if (HasValue(entry.kind)) {
       out << (values_ ? " => '" + shown(value) + "'" : absl::StrFormat(" (%d bytes)", value.size()));
     }
     out << "\n";
@@ -248,8 +257,14 @@ class WalDumpVerb final : public Verb {
     line["key"] = BytesJson(entry.key);
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) line["expires_at_millis"] = *expiry;
-    line["value_bytes"] = value.size();
-    if (values_ && HasValue(entry.kind)) line["value"] = BytesJson(value);
+    const auto reference = ReferenceOf(entry);
+    line["value_bytes"] = reference.has_value() ? reference->bytes : value.size();
+    if (reference.has_value()) {
+      line["value_file"] = ValueFileName(reference->file);
+      line["value_offset"] = reference->offset;
+    } else if (values_ && HasValue(entry.kind)) {
+      line["value"] = BytesJson(value);
+    }
     out << ToLine(line) << "\n";
   }
 

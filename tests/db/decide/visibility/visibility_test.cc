@@ -16,7 +16,7 @@ Trailer Update(uint64_t sequence, ValueKind kind) { return PackTrailer(SequenceN
 
 TEST(VisibilityTest, PutsAreValuesAndDeletionsAbsences) {
   EXPECT_EQ(std::size(kKinds) + 1, size_t{kMaxValueKind})
-      << "and merges, which decide nothing, range deletes, which stand apart, and expiring puts";
+      << "and merges, which decide nothing, range deletes, which stand apart, references and expiring puts";
   EXPECT_EQ(MeaningOf(Update(0, ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(kMaxSequenceNumber.value(), ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(7, ValueKind::kDelete)), Meaning::kAbsent);

@@ -96,6 +96,7 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
             "filter_guard_bits_per_key = 8\n"
             "compaction_style = lazy_leveling\n"
             "max_space_amplification = 2\n"
+            "separate_from = 0\n"
             "\n"
             "[family \"a \\x22b\\x22\\x0a\"]\n"
             "compression = snappy\n"
@@ -104,7 +105,8 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
             "filter_lane_bits_per_key = 5\n"
             "filter_guard_bits_per_key = 8\n"
             "compaction_style = lazy_leveling\n"
-            "max_space_amplification = 2\n");
+            "max_space_amplification = 2\n"
+            "separate_from = 0\n");
   EXPECT_EQ(OptionsToText(OptionsFromText(OptionsToText(options)).value()), OptionsToText(options));
 }
 

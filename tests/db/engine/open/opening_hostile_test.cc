@@ -174,7 +174,7 @@ TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRep
     std::string bytes = ManifestHeader{.number = FileNumber(1), .database_id = 7}.Encode();
     uint64_t checksum = ManifestHeaderChecksum(bytes);
     checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, head.Encode(), checksum);
-    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x01\x20", checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x01\x40", checksum);
     checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kSeal, EncodeManifestSeal(2, checksum), checksum);
     if (damaged) {
       bytes[kManifestHeaderBytes + kManifestRecordHeaderBytes + 3] ^= 1;
@@ -183,7 +183,7 @@ TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRep
     ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", bytes));
     const absl::Status repaired = RepairTo(nullptr, database.options, "/db", {.logs_lost = true});
     EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
-    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 5, which this version of the library does not know"));
+    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 6, which this version of the library does not know"));
     EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000001").value(), bytes);
     if (damaged) continue;
     const absl::Status refused = database.Open();
@@ -266,7 +266,7 @@ TEST_F(OpeningHostileTest, AnUpdateOfAKindThatNobodyMayWriteInALogIsDataLossWith
     const auto written = DecodeLogRecordHeader(record, header.salt, header.start);
     if (!written.has_value()) continue;
     ++logs;
-    record[kLogRecordHeaderBytes + kBatchHeaderBytes] = kMaxValueKind + 1;
+    record[kLogRecordHeaderBytes + kBatchHeaderBytes] = static_cast<char>(ValueKind::kFoldedMerge);
     EncodeLogRecordHeader(record, header.salt, header.start, written->first_sequence, written->kind, written->durable,
                           {record + kLogRecordHeaderBytes, written->payload_bytes});
     ASSERT_OK(database.memory.WriteFileContents("/db/" + name, bytes));

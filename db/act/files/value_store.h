@@ -1,0 +1,176 @@
+// The value files of an open database: where values are written that are kept apart from their keys, and read again.
+//
+// A value is written before the record of the log that refers to it, and made durable before that record is, and before
+// an edit that names a table which refers to it. So a reference that survives has its value.
+//
+// Laws:
+// - What was written never changes, and no file is written to by two openings.
+// - A file exists as long as anybody holds its ValueFile: tables hold those that they refer to, memtables likewise, and
+//   writers until their update is in a memtable. The last one to let go hands it to the deleter. So a file needs no
+//   mention in the manifest but for the tables' links, and nothing counts what is live.
+// - A failed sync is final, as it is for the log.
+// - Where there is no space, Append fails with ResourceExhausted and nothing refers to what was written.
+//
+// Thread-safety: everything may run concurrently.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/act/files/obsolete_table_deleter.h"
+#include "db/format/table_metadata.h"
+#include "db/format/value_reference.h"
+#include "sepal/file_system.h"
+#include "util/base/numbers.h"
+#include "util/cache/block_cache.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+class ValueStore;
+
+// A value file that somebody may need. The store must outlive it.
+class ValueFile {
+ public:
+  ValueFile(ValueStore* store, FileNumber number, uint64_t cache_file)
+      : store_(store), number_(number), cache_file_(cache_file) {}
+  ~ValueFile();
+  ValueFile(const ValueFile&) = delete;
+  ValueFile& operator=(const ValueFile&) = delete;
+  FileNumber number() const { return number_; }
+
+ private:
+  friend class ValueStore;
+  ValueStore* const store_;
+  const FileNumber number_;
+  const uint64_t cache_file_;  // CacheKey::file
+  mutable Mutex open_mutex_;
+  mutable std::unique_ptr<const ReadableFile> owned_ ABSL_GUARDED_BY(open_mutex_);
+  mutable std::atomic<const ReadableFile*> reader_{nullptr};
+};
+
+using ValueFileRef = std::shared_ptr<const ValueFile>;
+
+class ValueStore {
+ public:
+  // `beside_a_writer`: nothing is removed, and a file that is missing gives `Aborted`. `directory` must outlive it. So
+  // must `cache`, as long as others hold files; null: Fetch is not called.
+  ValueStore(Directory* directory, bool beside_a_writer, BlockCache* cache)
+      : directory_(directory), beside_a_writer_(beside_a_writer), cache_(cache) {}
+  ~ValueStore();
+  ValueStore(const ValueStore&) = delete;
+  ValueStore& operator=(const ValueStore&) = delete;
+
+  // Before anything else is called.
+  void Identify(uint64_t database_id) { database_id_ = database_id; }
+  // Until LetGo, nothing is removed: what an opening finds may be needed by logs that it has not read.
+  void Hold(ValueFileRef file) ABSL_LOCKS_EXCLUDED(map_mutex_);
+  // From now on values may be appended. Files end at about `file_bytes` and get space in steps of `step_bytes`.
+  struct Writing {
+    std::shared_ptr<ObsoleteTableDeleter> deleter;
+    std::function<FileNumber()> new_file_number;
+    std::function<uint64_t()> new_file_id;
+    uint64_t file_bytes = uint64_t{64} << 20;
+    uint64_t step_bytes = uint64_t{4} << 20;
+  };
+  void Start(Writing writing) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // From now on what nobody holds is handed to the deleter.
+  void LetGo() ABSL_LOCKS_EXCLUDED(map_mutex_);
+
+  // Values of fewer bytes are separated in no family. One relaxed load.
+  size_t least_separated() const { return least_separated_.load(std::memory_order_relaxed); }
+  // Of a family that is there; 0: it separates none.
+  void NoteFamily(size_t separate_from);
+
+  struct Written {
+    ValueReference reference;
+    ValueFileRef file;  // to be held until the update is in a memtable
+  };
+  absl::StatusOr<Written> Append(std::string_view value) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // Of what Append returned, once: nothing has the reference, nor ever had. The next value takes its place, if none has
+  // followed.
+  void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // Makes all durable that was appended before the call. Cost where all is: two loads.
+  absl::Status Sync() ABSL_LOCKS_EXCLUDED(append_mutex_, sync_mutex_);
+  // What is appended from now on goes into another file.
+  void EndFile() ABSL_LOCKS_EXCLUDED(append_mutex_);
+
+  // Of a file that somebody holds, or that an opening has found.
+  ValueFileRef Pin(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
+  // What a table that has these links is given for a sink: it holds the files too, so that tables without links are no
+  // larger for it.
+  std::shared_ptr<ObsoleteTableSink> SinkThatHolds(std::shared_ptr<ObsoleteTableSink> sink,
+                                                   std::span<const ValueLinks> links);
+
+  // Finds a value in the cache, or reads it; it stays there if `fill_cache` and it is not large. Errors are those of
+  // Read.
+  absl::StatusOr<CachePin> Fetch(const ValueReference& reference, bool fill_cache);
+  // The same of many, read together. `done(i, value)` is called for each, in any order.
+  void FetchMany(std::span<const ValueReference> references, bool fill_cache,
+                 const std::function<void(size_t i, absl::StatusOr<CachePin> value)>& done);
+  // From the cache alone; empty: it is not there.
+  CachePin FindCached(const ValueReference& reference);
+
+  // Reads a value into `value`, of `reference.bytes` bytes, and checks it. DataLoss names the file and the offset.
+  absl::Status Read(const ValueReference& reference, char* value);
+  absl::Status Read(const ValueReference& reference, std::string* value);
+
+ private:
+  friend class ValueFile;
+  // A file that is written to, or that has what is not durable.
+  struct Output {
+    ValueFileRef file;
+    std::shared_ptr<WritableFile> writer;
+    uint64_t end = 0;    // guarded by `append_mutex_`, as is the rest but `named`
+    uint64_t space = 0;  // up to which space is reserved
+    bool dirty = false;
+    bool named = false;  // the name is durable; guarded by `sync_mutex_`
+  };
+
+  absl::Status BeginFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  absl::Status Reserve(uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  void EndActive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  absl::Status SyncOutputs(const std::vector<std::shared_ptr<Output>>& outputs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_);
+  absl::Status Failure() const ABSL_LOCKS_EXCLUDED(append_mutex_);
+  absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
+  absl::Status Check(const ValueReference& reference, std::string_view value) const;
+  CachePin Keep(const ValueFile& file, const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
+  void Released(const ValueFile& file) ABSL_LOCKS_EXCLUDED(map_mutex_);
+  std::string PathOf(FileNumber number) const;
+
+  Directory* const directory_;
+  const bool beside_a_writer_;
+  BlockCache* const cache_;
+  uint64_t database_id_ = 0;
+  Writing writing_;  // constant once anything is appended
+
+  std::atomic<size_t> least_separated_{SIZE_MAX};
+  // Bytes of values: appended, and durable.
+  std::atomic<uint64_t> appended_{0};
+  std::atomic<uint64_t> durable_{0};
+
+  Mutex sync_mutex_;  // taken before `append_mutex_`
+  mutable Mutex append_mutex_;
+  std::shared_ptr<Output> active_ ABSL_GUARDED_BY(append_mutex_);
+  std::vector<std::shared_ptr<Output>> outputs_ ABSL_GUARDED_BY(append_mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(append_mutex_);
+
+  mutable Mutex map_mutex_;
+  absl::flat_hash_map<uint64_t, std::weak_ptr<const ValueFile>> files_ ABSL_GUARDED_BY(map_mutex_);
+  std::vector<ValueFileRef> held_ ABSL_GUARDED_BY(map_mutex_);
+  bool removes_ ABSL_GUARDED_BY(map_mutex_) = false;
+  bool ends_ ABSL_GUARDED_BY(map_mutex_) = false;  // the cache may be gone
+};
+
+}  // namespace sepal

@@ -1,0 +1,121 @@
+// Value files, references to what is in them, and what the manifest says of both.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "db/format/batch_format.h"
+#include "db/format/value_file.h"
+#include "db/format/value_reference.h"
+#include "db/format/version_edit.h"
+#include "sepal/write_batch.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+TEST(ValueFormatTest, AReferenceIsAsTheTableSays) {
+  const ValueReference reference{FileNumber(300), 64, 5, 0x01020304};
+  EXPECT_EQ(ToHex(EncodeValueReference(reference)), "00ac02400504030201");
+  EXPECT_EQ(ParseValueReference(EncodeValueReference(reference)), reference);
+  const ValueReference made = ReferenceTo(FileNumber(7), 100, "value");
+  EXPECT_EQ(made.checksum, Checksum32("value", Mix64(Mix64(7) ^ 100)));
+  EXPECT_TRUE(IsValueOf(made, "value"));
+  EXPECT_FALSE(IsValueOf(made, "valuf"));
+  EXPECT_FALSE(IsValueOf(made, "valu"));
+  // The same bytes in another place are another value.
+  EXPECT_NE(ReferenceTo(FileNumber(7), 101, "value").checksum, made.checksum);
+  EXPECT_NE(ReferenceTo(FileNumber(8), 100, "value").checksum, made.checksum);
+}
+
+TEST(ValueFormatTest, WhatIsNoReferenceIsRefused) {
+  const std::string whole = EncodeValueReference({FileNumber(300), 64, 5, 1});
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(ParseValueReference(whole.substr(0, size)).has_value());
+  EXPECT_FALSE(ParseValueReference(whole + "x").has_value());
+  for (int flags = 1; flags < 256; ++flags) {
+    std::string other = whole;
+    other[0] = static_cast<char>(flags);
+    EXPECT_FALSE(ParseValueReference(other).has_value()) << flags;
+  }
+  for (const ValueReference& impossible :
+       {ValueReference{FileNumber(0), 64, 5, 1}, ValueReference{FileNumber(1), 63, 5, 1},
+        ValueReference{FileNumber(1), kMostValueFileBytes, 5, 1}, ValueReference{FileNumber(1), 64, 1 << 30, 1}}) {
+    EXPECT_EQ(ParseValueReference(EncodeValueReference(impossible)).has_value(), impossible.bytes == 1 << 30);
+  }
+  EXPECT_FALSE(ParseValueReference(EncodeValueReference({FileNumber(1), 64, (1 << 30) + 1, 1})).has_value());
+}
+
+TEST(ValueFormatTest, AHeaderIsAsTheTableSays) {
+  const ValueFileHeader header{0x0102030405060708, FileNumber(9), 0x1112131415161718};
+  const std::string bytes = header.Encode();
+  ASSERT_EQ(bytes.size(), kValueFileHeaderBytes);
+  EXPECT_EQ(ToHex(bytes.substr(0, 56)),
+            "5350414c56414c31"
+            "0100000000000000"
+            "0807060504030201"
+            "0900000000000000"
+            "1817161514131211"
+            "00000000000000000000000000000000");
+  EXPECT_EQ(DecodeFixed64(bytes.data() + 56), Checksum64(std::string_view(bytes).substr(0, 56), 0));
+  EXPECT_EQ(ValueFileHeader::Decode(bytes, "f").value(), header);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_TRUE(absl::IsDataLoss(ValueFileHeader::Decode(bytes.substr(0, size), "f").status()));
+  }
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    EXPECT_TRUE(absl::IsDataLoss(ValueFileHeader::Decode(flipped, "f").status())) << at;
+  }
+  std::string newer = bytes;
+  EncodeFixed32(newer.data() + 8, 2);
+  EncodeFixed64(newer.data() + 56, Checksum64(std::string_view(newer).substr(0, 56), 0));
+  const absl::Status refused = ValueFileHeader::Decode(newer, "f").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_NE(refused.ToString().find("version 2"), std::string::npos);
+}
+
+TEST(ValueFormatTest, ABatchOfALogHasReferencesAndAUsersHasNone) {
+  std::string batch(kBatchHeaderBytes, '\0');
+  AppendBatchEntry(&batch, ValueKind::kReference, ColumnFamilyId(1), "k",
+                   EncodeValueReference({FileNumber(2), 64, 5, 1}));
+  EXPECT_EQ(ToHex(batch), "010000000501016b080002400501000000");
+  BatchReader reader(batch);
+  BatchEntry entry;
+  EXPECT_TRUE(reader.Next(&entry));
+  EXPECT_EQ(ParseValueReference(entry.value)->file, FileNumber(2));
+  EXPECT_TRUE(CheckBatch(batch).ok());
+  EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(batch).status()));
+  std::string broken(kBatchHeaderBytes, '\0');
+  AppendBatchEntry(&broken, ValueKind::kReference, ColumnFamilyId(1), "k", "12345678");
+  BatchReader of_broken(broken);
+  EXPECT_FALSE(of_broken.Next(&entry));
+  EXPECT_TRUE(absl::IsDataLoss(of_broken.status()));
+}
+
+TEST(ValueFormatTest, AnEditSaysThatThereAreValueFilesAndWhatATableRefersTo) {
+  VersionEdit edit;
+  edit.value_files = true;
+  EXPECT_EQ(ToHex(edit.Encode()), "180120");
+  EXPECT_EQ(VersionEdit::Decode(edit.Encode()).value(), edit);
+  EXPECT_NE(ToString(edit).find("uses value files"), std::string::npos);
+
+  AddedTable& added = edit.added_tables.emplace_back();
+  added.table.number = FileNumber(9);
+  added.table.smallest = InternalKey("a", PackTrailer(SequenceNumber(1), ValueKind::kReference));
+  added.table.largest = InternalKey("b", PackTrailer(SequenceNumber(2), ValueKind::kReference));
+  added.table.value_links = {{FileNumber(3), 2, 300}, {FileNumber(300), 1, 7}};
+  const std::string bytes = edit.Encode();
+  EXPECT_EQ(ToHex(bytes.substr(bytes.size() - 10)), "06080302ac02ac020107");
+  EXPECT_EQ(VersionEdit::Decode(bytes).value(), edit);
+  for (const std::vector<ValueLinks>& impossible :
+       {std::vector<ValueLinks>{{FileNumber(3), 0, 0}}, std::vector<ValueLinks>{{FileNumber(0), 1, 0}},
+        std::vector<ValueLinks>{{FileNumber(3), 1, 1}, {FileNumber(3), 1, 1}}}) {
+    edit.added_tables.front().table.value_links = impossible;
+    EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(edit.Encode()).status()));
+  }
+}
+
+}  // namespace
+}  // namespace sepal
