@@ -15,6 +15,7 @@
 #include "sepal/perf_context.h"
 #include "sepal/repair.h"
 #include "util/base/c_values.h"
+#include "util/base/unix_time.h"
 
 struct sepal_t {
   std::unique_ptr<sepal::DB> rep;
@@ -96,16 +97,6 @@ namespace sepal {
 // Null: the default family.
 inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family_t* family) {
   return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
-}
-
-inline uint64_t MillisOf(std::chrono::system_clock::time_point time) {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
-}
-// A time that the clock cannot show is the last that it can.
-inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t since_1970) {
-  using Wall = std::chrono::system_clock;
-  const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();
-  return Wall::time_point(std::chrono::milliseconds(std::min(since_1970, static_cast<uint64_t>(most))));
 }
 
 }  // namespace sepal

@@ -2,7 +2,6 @@
 // table it takes the very steps of a Get (table/file/table_explain.cc).
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "db/decide/visibility/operands.h"
 #include "db/decide/visibility/visibility.h"
@@ -15,6 +14,7 @@
 #include "util/base/hash.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal {
 namespace {
@@ -239,7 +239,7 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
     explanation.refused = result.kind == PointResult::Kind::kRefused;
     explanation.value_bytes = result.value.size();
     if (explanation.found && result.expiry_millis > 0) {
-      explanation.expires_at = TimeOfExpiry(result.expiry_millis);
+      explanation.expires_at = TimeOfMillis(result.expiry_millis);
     }
     if (explanation.refused) {
       explanation.filter_epoch = filter->epoch()->epoch;
@@ -257,9 +257,10 @@ std::string GetExplanation::ToString() const {
   text += found ? absl::StrFormat("found, %u bytes", value_bytes) : std::string("not found");
   if (refused) absl::StrAppendFormat(&text, ", refused by the filter at epoch '%s'", Printable(filter_epoch));
   if (found && expires) text += ", which expire";
-  if (expires_at.has_value())
+  if (expires_at.has_value()) {
     absl::StrAppend(&text, " at ",
                     absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromChrono(*expires_at), absl::UTCTimeZone()));
+  }
   if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
   if (range_deleted_at > 0) absl::StrAppendFormat(&text, "; a range with the key was deleted at %u", range_deleted_at);
   text += "\n";

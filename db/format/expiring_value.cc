@@ -22,10 +22,4 @@ std::string EncodeExpiringValue(uint64_t expiry_millis, std::string_view value) 
   return payload;
 }
 
-std::chrono::system_clock::time_point TimeOfExpiry(uint64_t expiry_millis) {
-  using Wall = std::chrono::system_clock;
-  const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();
-  return Wall::time_point(std::chrono::milliseconds(std::min(expiry_millis, static_cast<uint64_t>(most))));
-}
-
 }  // namespace sepal

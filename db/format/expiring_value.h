@@ -8,7 +8,6 @@
 // Readers of batches and blocks refuse shorter ones as damage (LeastValueBytes in table/key/internal_key.h).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,7 +28,5 @@ struct ExpiringValue {
 ExpiringValue ParseExpiringValue(std::string_view payload);
 // An expiry beyond what the format has becomes kNoExpiryMillis.
 std::string EncodeExpiringValue(uint64_t expiry_millis, std::string_view value);
-// A time that the clock cannot show is the last that it can.
-std::chrono::system_clock::time_point TimeOfExpiry(uint64_t expiry_millis);
 
 }  // namespace sepal

@@ -1,6 +1,5 @@
 #include "sepal/write_batch.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_format.h"
@@ -10,6 +9,7 @@
 #include "db/format/range_end.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
+#include "util/base/unix_time.h"
 
 namespace sepal {
 
@@ -18,12 +18,6 @@ namespace {
 constexpr ColumnFamilyId kDefaultFamily(0);
 
 using TimePoint = std::chrono::system_clock::time_point;
-
-// A time before 1970 is 1970: both have passed.
-uint64_t MillisOf(TimePoint time) {
-  const auto millis = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  return millis < 0 ? 0 : static_cast<uint64_t>(millis);
-}
 
 }  // namespace
 
@@ -134,7 +128,7 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
         break;
       case ValueKind::kExpiringPut: {
         const ExpiringValue expiring = ParseExpiringValue(entry.value);
-        RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOfExpiry(expiring.expiry_millis)));
+        RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOfMillis(expiring.expiry_millis)));
         break;
       }
       case ValueKind::kReference:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kFewestOpen = 4;
 
-bool IsTable(std::string_view name) {
+bool IsTableOrValues(std::string_view name) {
   const std::optional<ParsedFileName> parsed = ParseFileName(name);
   return parsed.has_value() && (parsed->kind == FileKind::kTable || parsed->kind == FileKind::kValues);
 }
@@ -86,7 +86,7 @@ size_t FdLimitedDirectory::open_tables() const {
 }
 
 absl::StatusOr<std::unique_ptr<ReadableFile>> FdLimitedDirectory::OpenForRead(std::string_view name, ReadMode mode) {
-  if (!IsTable(name)) {
+  if (!IsTableOrValues(name)) {
     return WithRoom([&] { return base_->OpenForRead(name, mode); });
   }
   auto file = std::make_unique<File>(this, name, mode);

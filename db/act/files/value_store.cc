@@ -66,6 +66,11 @@ ValueFileRef ValueStore::Pin(FileNumber number) {
   return file;
 }
 
+void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
+  if (!memtable->HoldsValues(reference.file)) memtable->HoldValues(reference.file, Pin(reference.file));
+  memtable->CountSeparated(reference.bytes);
+}
+
 std::shared_ptr<ObsoleteTableSink> ValueStore::SinkThatHolds(std::shared_ptr<ObsoleteTableSink> sink,
                                                              std::span<const ValueLinks> links) {
   if (links.empty()) return sink;
@@ -175,11 +180,6 @@ void ValueStore::EndActive() {
   if (!ended->dirty) std::erase(outputs_, ended);
 }
 
-absl::Status ValueStore::Failure() const {
-  MutexLock lock(&append_mutex_);
-  return failure_;
-}
-
 absl::Status ValueStore::Sync() {
   if (durable_.load(std::memory_order_acquire) == appended_.load(std::memory_order_acquire)) [[likely]]
     return absl::OkStatus();
@@ -265,9 +265,10 @@ absl::Status ValueStore::Check(const ValueReference& reference, std::string_view
                  Hex64(ReferenceTo(reference.file, reference.offset, value).checksum));
 }
 
-CachePin ValueStore::FindCached(const ValueReference& reference) {
-  const ValueFileRef file = Pin(reference.file);
-  CachePin pin = cache_->Lookup({file->cache_file_, reference.offset});
+CachePin ValueStore::FindCached(const ValueReference& reference) { return FindCached(*Pin(reference.file), reference); }
+
+CachePin ValueStore::FindCached(const ValueFile& file, const ValueReference& reference) {
+  CachePin pin = cache_->Lookup({file.cache_file_, reference.offset});
   // A damaged reference may name the place of another value.
   return pin && pin.bytes().size() == reference.bytes ? std::move(pin) : CachePin();
 }
@@ -279,9 +280,7 @@ CachePin ValueStore::Keep(const ValueFile& file, const ValueReference& reference
 
 absl::StatusOr<CachePin> ValueStore::Fetch(const ValueReference& reference, bool fill_cache) {
   const ValueFileRef file = Pin(reference.file);
-  if (CachePin pin = cache_->Lookup({file->cache_file_, reference.offset})) {
-    if (pin.bytes().size() == reference.bytes) return pin;
-  }
+  if (CachePin pin = FindCached(*file, reference)) return pin;
   ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
   BlockBuffer buffer(reference.bytes);
   ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.bytes, buffer.data()));
@@ -300,11 +299,11 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
   std::vector<ReadRequest> requests;
   for (size_t i = 0; i < references.size(); ++i) {
     const ValueReference& reference = references[i];
-    if (CachePin pin = FindCached(reference)) {
+    ValueFileRef file = Pin(reference.file);
+    if (CachePin pin = FindCached(*file, reference)) {
       done(i, std::move(pin));
       continue;
     }
-    ValueFileRef file = Pin(reference.file);
     const absl::StatusOr<const ReadableFile*> open = Open(*file);
     if (!open.ok()) {
       done(i, open.status());

@@ -5,7 +5,8 @@
 //
 // Laws:
 // - What was written never changes, and no file is written to by two openings.
-// - A file exists as long as anybody holds its ValueFile: tables hold those that they refer to, memtables likewise, and
+// - A file exists as long as something holds its ValueFile: tables hold those that they refer to, memtables likewise,
+// and
 //   writers until their update is in a memtable. The last one to let go hands it to the deleter. So a file needs no
 //   mention in the manifest but for the tables' links, and nothing counts what is live.
 // - A failed sync is final, as it is for the log.
@@ -30,6 +31,7 @@
 #include "db/act/files/obsolete_table_deleter.h"
 #include "db/format/table_metadata.h"
 #include "db/format/value_reference.h"
+#include "db/state/memtable/memtable.h"
 #include "sepal/file_system.h"
 #include "util/base/numbers.h"
 #include "util/cache/block_cache.h"
@@ -84,7 +86,7 @@ class ValueStore {
     uint64_t step_bytes = uint64_t{4} << 20;
   };
   void Start(Writing writing) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // From now on what nobody holds is handed to the deleter.
+  // From now on a file that nothing holds is handed to the deleter.
   void LetGo() ABSL_LOCKS_EXCLUDED(map_mutex_);
 
   // Values of fewer bytes are separated in no family. One relaxed load.
@@ -107,6 +109,8 @@ class ValueStore {
 
   // Of a file that somebody holds, or that an opening has found.
   ValueFileRef Pin(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
+  // Has the memtable, which gets a reference, hold its file from now on, and count the value's bytes.
+  void HoldFor(MemTable* memtable, const ValueReference& reference);
   // What a table that has these links is given for a sink: it holds the files too, so that tables without links are no
   // larger for it.
   std::shared_ptr<ObsoleteTableSink> SinkThatHolds(std::shared_ptr<ObsoleteTableSink> sink,
@@ -142,9 +146,9 @@ class ValueStore {
   void EndActive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
   absl::Status SyncOutputs(const std::vector<std::shared_ptr<Output>>& outputs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_);
-  absl::Status Failure() const ABSL_LOCKS_EXCLUDED(append_mutex_);
   absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
   absl::Status Check(const ValueReference& reference, std::string_view value) const;
+  CachePin FindCached(const ValueFile& file, const ValueReference& reference);
   CachePin Keep(const ValueFile& file, const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
   void Released(const ValueFile& file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   std::string PathOf(FileNumber number) const;
@@ -161,12 +165,12 @@ class ValueStore {
   std::atomic<uint64_t> durable_{0};
 
   Mutex sync_mutex_;  // taken before `append_mutex_`
-  mutable Mutex append_mutex_;
+  Mutex append_mutex_;
   std::shared_ptr<Output> active_ ABSL_GUARDED_BY(append_mutex_);
   std::vector<std::shared_ptr<Output>> outputs_ ABSL_GUARDED_BY(append_mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(append_mutex_);
 
-  mutable Mutex map_mutex_;
+  Mutex map_mutex_;
   absl::flat_hash_map<uint64_t, std::weak_ptr<const ValueFile>> files_ ABSL_GUARDED_BY(map_mutex_);
   std::vector<ValueFileRef> held_ ABSL_GUARDED_BY(map_mutex_);
   bool removes_ ABSL_GUARDED_BY(map_mutex_) = false;

@@ -71,7 +71,7 @@ TableOutput::~TableOutput() {
 }
 
 void TableOutput::NoteLink(std::string_view reference) {
-  // One that cannot be read is told of by whoever wants its value.
+  // A reference that cannot be read is reported by the reads that meet it.
   const std::optional<ValueReference> parsed = ParseValueReference(reference);
   if (!parsed.has_value()) return;
   ValueLinks& links = links_[parsed->file];

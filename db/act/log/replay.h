@@ -89,8 +89,8 @@ class Replay {
   // Calls `insert(sequence, entry, id, family)` with each update of a batch that is not in tables.
   template <typename InsertFunction>
   void ForEachUpdate(SequenceNumber first, std::string_view batch, const InsertFunction& insert);
-  // Of a delete of a range, in either kind of memtable.
   void NoteReference(const BatchEntry& entry, MemTable* memtable) const;
+  // Of a delete of a range, in either kind of memtable.
   void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const;
   void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable, Family* family);
   absl::Status FlushFamily(ColumnFamilyId id, Family* family);

@@ -189,7 +189,7 @@ class Engine final : public DB, private TransactionHost {
   // Why options do not.
   static absl::Status RefuseBatchOptions(const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
-  // The rest of it, for a caller who measures the call; with options that fit.
+  // The rest of it, for a caller that measures the call; with options that fit.
   absl::Status CommitInline(std::string_view batch, const WriteOptions& options);
   absl::Status CommitWatched(std::string_view batch, const WriteOptions& options);
   // For transactions, and writes with conditions or beside locks (engine_transaction.cc).

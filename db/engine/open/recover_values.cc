@@ -47,7 +47,7 @@ absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch
   replay_->VisitReferences(first, batch, [&](const BatchEntry& entry) {
     const std::optional<ValueReference> reference = ParseValueReference(entry.value);
     if (!status.ok() || !reference.has_value()) return;  // a batch that is none is told of by the replay
-    // What is damaged is found by whoever reads it.
+    // Damage is found by the reads that meet it.
     if (ClosedInOrder() && value_files_.contains(reference->file)) return;
     status = parts_.core->values.Read(*reference, &value);
   });
@@ -94,11 +94,7 @@ absl::StatusOr<std::string> Opening::WithValuesCopied(SequenceNumber first, std:
 
 void Opening::HoldValue(MemTable* memtable, std::string_view bytes) const {
   const std::optional<ValueReference> reference = ParseValueReference(bytes);
-  if (!reference.has_value()) return;
-  if (!memtable->HoldsValues(reference->file)) {
-    memtable->HoldValues(reference->file, parts_.core->values.Pin(reference->file));
-  }
-  memtable->CountSeparated(reference->bytes);
+  if (reference.has_value()) parts_.core->values.HoldFor(memtable, *reference);
 }
 
 void Opening::StartValues() {

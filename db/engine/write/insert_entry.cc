@@ -22,8 +22,7 @@ size_t AddReference(ValueStore* values, MemTable* memtable, SequenceNumber seque
                     uint64_t hash, const InsertHint& hint) {
   const std::optional<ValueReference> reference = ParseValueReference(entry.value);
   SEPAL_CHECK(reference.has_value());  // the batch was checked
-  if (!memtable->HoldsValues(reference->file)) memtable->HoldValues(reference->file, values->Pin(reference->file));
-  memtable->CountSeparated(reference->bytes);
+  values->HoldFor(memtable, *reference);
   memtable->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
   return reference->bytes;
 }

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "sepal/write_batch.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/dump_format.h"
+#include "tools/sepal/expiring_entries.h"
 #include "tools/sepal/key_range.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
@@ -21,27 +21,14 @@
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-using std::chrono::milliseconds;
-using ExpiryTime = std::chrono::system_clock::time_point;
-
 constexpr uint64_t kProgressEntries = 256;
-// What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
-constexpr std::chrono::seconds kLoadingSeconds{10};
-
-// A time that the clock cannot show is the last that it can.
-ExpiryTime TimeOf(uint64_t millis) {
-  const auto most = std::chrono::floor<milliseconds>(ExpiryTime::max().time_since_epoch()).count();
-  return ExpiryTime(milliseconds(std::min(millis, static_cast<uint64_t>(most))));
-}
-uint64_t MillisOf(ExpiryTime time) {
-  return static_cast<uint64_t>(std::chrono::floor<milliseconds>(time.time_since_epoch()).count());
-}
 
 class DumpVerb final : public Verb {
  public:
@@ -234,8 +221,8 @@ class DumpLoader {
     if (dump.expires_at_millis() == 0) {
       batches_.back().Put(*family_, dump.key(), dump.value());
     } else {
-      const ExpiryTime expires_at = TimeOf(dump.expires_at_millis());
-      if (expires_at <= std::chrono::system_clock::now() + kLoadingSeconds) {
+      const ExpiryTime expires_at = TimeOfMillis(dump.expires_at_millis());
+      if (expires_at <= Soon()) {
         ++expired_;
         return absl::OkStatus();
       }

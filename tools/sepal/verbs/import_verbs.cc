@@ -15,6 +15,7 @@
 #include "db/format/file_names.h"
 #include "tools/foreign/foreign_database.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/expiring_entries.h"
 #include "tools/sepal/new_part.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
@@ -89,14 +90,11 @@ absl::Status RemoveImport(const std::string& part) {
   return absl::OkStatus();
 }
 
-using ExpiryTime = std::chrono::system_clock::time_point;
 std::optional<ExpiryTime> ExpiryOf(const ForeignCursor& cursor) {
   const std::optional<int64_t> millis = cursor.ExpiresAtMillis();
   if (!millis.has_value()) return std::nullopt;
   return ExpiryTime(std::chrono::milliseconds(*millis));
 }
-// What expires until then is left out: a batch that is on its way is refused if one of its entries has expired.
-ExpiryTime Soon() { return std::chrono::system_clock::now() + std::chrono::seconds(10); }
 
 class ImportVerb final : public Verb {
  public:

@@ -1,4 +1,4 @@
-// How long value files stay, and who may still read them: beside readers that outlive what they read, other families,
+// How long value files stay, and what may still read them: beside readers that outlive what they read, other families,
 // other processes, and what crashes leave behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,23 @@
+// Times of the wall clock as milliseconds since 1970, the form in which they are stored.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace sepal {
+
+// A time before 1970 is 1970.
+inline uint64_t MillisOf(std::chrono::system_clock::time_point time) {
+  const auto millis = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return millis < 0 ? 0 : static_cast<uint64_t>(millis);
+}
+
+// A time that the clock cannot show is the last that it can.
+inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t millis) {
+  using Wall = std::chrono::system_clock;
+  const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();
+  return Wall::time_point(std::chrono::milliseconds(std::min(millis, static_cast<uint64_t>(most))));
+}
+
+}  // namespace sepal
