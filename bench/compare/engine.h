@@ -24,6 +24,8 @@ struct EngineSettings {
   // Entries of the whole data set: for the null engine's answers and LMDB's map.
   uint64_t entries = 0;
   size_t entry_bytes = 0;
+  // Values from so many bytes on lie apart from their keys, for those that can; 0: none.
+  size_t separate_from = 0;
   // Snappy, for all that have it.
   bool compress = true;
   // Past the operating system's cache, for those that can.
@@ -95,6 +97,8 @@ struct EngineEntry {
   bool is_peer;
   bool has_direct_reads;
   bool has_log;  // to be replayed at an opening
+  // It is asked only where values lie apart.
+  bool for_separated = false;
   // What its memtables hold at most, however large they are asked for.
   uint64_t most_memtable_bytes = UINT64_MAX;
 };
@@ -103,8 +107,12 @@ std::span<const EngineEntry> AllEngines();
 
 std::unique_ptr<Engine> OpenNull(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenSepal(const EngineSettings& settings);
+// With all values beside their keys.
+std::unique_ptr<Engine> OpenSepalInline(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenLevelDb(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenRocksDb(const EngineSettings& settings);
+// RocksDB with blob files.
+std::unique_ptr<Engine> OpenBlobDb(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenLmdb(const EngineSettings& settings);
 
 // "Bloom filter 10 bits a key, Snappy".

@@ -1,7 +1,10 @@
 #include "bench/compare/measure.h"
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
+#include "sepal/env.h"
 #include "tools/db_bench/process_metrics.h"
 #include "util/thread/sync.h"
 
@@ -51,6 +54,31 @@ Totals Sum(const std::vector<Worker>& workers) {
 
 }  // namespace
 
+// Looks at the space of the engine's files until it is asked for the most that there was.
+class Meter::SpaceWatch {
+ public:
+  explicit SpaceWatch(std::string path) : path_(std::move(path)), thread_([this] { Watch(); }) {}
+  uint64_t Stop() {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.Join();
+    return most_bytes_;
+  }
+
+ private:
+  static constexpr uint64_t kPeriodMicros = 500'000;
+  void Watch() {
+    while (!stop_.load(std::memory_order_relaxed)) {
+      most_bytes_ = std::max(most_bytes_, tools::MeasureDirectory(path_).data_bytes);
+      Clock::System()->SleepMicros(kPeriodMicros);
+    }
+  }
+
+  const std::string path_;
+  std::atomic<bool> stop_ = false;
+  uint64_t most_bytes_ = 0;
+  Thread thread_;
+};
+
 Totals Meter::Run(const WorkloadPlan& plan, const std::function<void(Worker*)>& body) {
   std::vector<Worker> workers(static_cast<size_t>(plan.threads));
   std::vector<std::unique_ptr<Session>> sessions;
@@ -71,6 +99,8 @@ Totals Meter::Run(const WorkloadPlan& plan, const std::function<void(Worker*)>& 
   const uint64_t cpu = tools::ProcessCpuNanos();
   const uint64_t begin = tools::NowNanos();
   for (Worker& worker : workers) worker.begin_nanos = begin;
+  std::optional<SpaceWatch> space;
+  if (plan.seconds > 0) space.emplace(settings_.path);
   RunWorkers(&workers, body);
   const uint64_t done = tools::NowNanos();
   const uint64_t end = plan.finish ? std::max(done, engine_->FinishBackgroundWork()) : done;
@@ -87,6 +117,7 @@ Totals Meter::Run(const WorkloadPlan& plan, const std::function<void(Worker*)>& 
   m.written_bytes = tools::StorageBytesWritten() - written;
   MeasureMemory(settings_, resident_before_, &m);
   MeasureSpace(&m);
+  if (space.has_value()) m.peak_space_bytes = std::max(m.space_bytes, space->Stop());
   if (plan.finish && plan.written_bytes_each > 0) CountWrites(plan, counters, &m);
   return totals;
 }

@@ -52,6 +52,8 @@ struct Measurement {
   std::vector<uint64_t> operations_of_seconds = {};
   std::optional<uint64_t> least_of_seconds = {};
   double variation_of_seconds = 0;
+  // Of --duration: the most space that all files but logs took, looked at twice a second.
+  std::optional<uint64_t> peak_space_bytes = {};
 
   double OperationsPerSecond() const { return seconds > 0 ? static_cast<double>(operations) / seconds : 0; }
 };
@@ -59,7 +61,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, engine, workload, threads, round
                                    cpu_micros_per_op, p50_micros, p99_micros, p999_micros, max_micros, read_bytes,
                                    written_bytes, space_bytes, log_bytes, resident_bytes, peak_resident_bytes,
                                    memory_limit_bytes, user_bytes, table_bytes_written, log_bytes_written, runs,
-                                   replayed_log_bytes, operations_of_seconds, least_of_seconds, variation_of_seconds)
+                                   replayed_log_bytes, operations_of_seconds, least_of_seconds, variation_of_seconds,
+                                   peak_space_bytes)
 
 // What one thread of a workload does with.
 struct Worker {
@@ -131,6 +134,7 @@ class Meter {
   Totals Run(const WorkloadPlan& plan, const std::function<void(Worker*)>& body);
 
  private:
+  class SpaceWatch;
   void MeasureSpace(Measurement* m) const;
   void CountWrites(const WorkloadPlan& plan, const EngineCounters& before, Measurement* m) const;
 

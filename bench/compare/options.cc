@@ -31,7 +31,7 @@ void ChooseEngines(CLI::App& app, const std::vector<std::string>& names, Compare
     const auto all = AllEngines();
     const auto found = std::find_if(all.begin(), all.end(), [&](const EngineEntry& e) { return name == e.name; });
     if (found == all.end()) UsageError(app, "--engines: " + name + " is unknown or was not installed at build time");
-    options->engines.push_back(*found);
+    if (!found->for_separated || options->separate_from > 0) options->engines.push_back(*found);
   }
 }
 
@@ -62,6 +62,11 @@ void AddDataOptions(CLI::App* app, CompareOptions* options) {
       ->check(CLI::Range(0.01, 1.0));
   app->add_option("--bloom_bits", options->filter_bits_per_key, "Filter bits for each key")->capture_default_str();
   app->add_flag("!--no_compression", options->compress, "No engine compresses");
+  app->add_option("--separate_from", options->separate_from,
+                  "Values from so many bytes on lie apart from their keys, in Sepal's value files and RocksDB's blob "
+                  "files, beside engines that have them inline; 0: none")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app->add_flag("--clustered", options->clustered,
                 "Keys in clusters of 1,000 numbers, a million apart, rather than all in a row");
 }
@@ -83,12 +88,14 @@ void AddPaceOptions(CLI::App* app, CompareOptions* options) {
 std::span<const EngineEntry> AllEngines() {
   static const std::vector<EngineEntry> engines = {
       {"sepal", OpenSepal, false, true, true},
+      {"sepal_inline", OpenSepalInline, false, true, true, /*for_separated=*/true},
 #ifdef SEPAL_COMPARE_ROCKSDB
       {"rocksdb", OpenRocksDb, true, true, true},
+      {"blobdb", OpenBlobDb, true, true, true, /*for_separated=*/true},
 #endif
 #ifdef SEPAL_COMPARE_LEVELDB
       // Two memtables of at most 1 GiB.
-      {"leveldb", OpenLevelDb, true, false, true, uint64_t{2} << 30},
+      {"leveldb", OpenLevelDb, true, false, true, /*for_separated=*/false, uint64_t{2} << 30},
 #endif
 #ifdef SEPAL_COMPARE_LMDB
       {"lmdb", OpenLmdb, false, false, false},

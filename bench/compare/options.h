@@ -21,6 +21,7 @@ struct CompareOptions {
   double filter_bits_per_key = 10;
   bool compress = true;
   bool clustered = false;
+  uint64_t separate_from = 0;
   bool direct_reads = false;
   uint64_t duration_seconds = 0;  // of overwrite; 0: as many operations as entries
   uint64_t writes_per_second = 20'000;

@@ -131,14 +131,14 @@ class Tables {
 
   std::string Seconds(int threads) const {
     std::vector<Row> rows = {{"seconds of --duration", "engine", "ops/s with debt", "mean ops/s", "least ops/s",
-                              "variation", "longest put ms", "debt s"}};
+                              "variation", "longest put ms", "debt s", "most space MiB"}};
     ForEachCell(threads, [&](const Measurement& m) {
       if (!m.least_of_seconds.has_value()) return;
       rows.push_back({m.workload, m.engine, Thousands(m.OperationsPerSecond()),
                       Thousands(static_cast<double>(m.operations) / (m.seconds - m.debt_seconds)),
                       Thousands(static_cast<double>(*m.least_of_seconds)),
                       absl::StrFormat("%.3f", m.variation_of_seconds), absl::StrFormat("%.2f", m.max_micros / 1e3),
-                      absl::StrFormat("%.2f", m.debt_seconds)});
+                      absl::StrFormat("%.2f", m.debt_seconds), Mebibytes(m.peak_space_bytes)});
     });
     return FormatOptionalRows(rows);
   }
@@ -218,6 +218,7 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& all) {
     median.log_bytes_written = MedianOf(group->second, &Measurement::log_bytes_written);
     median.runs = MedianOf(group->second, &Measurement::runs);
     median.replayed_log_bytes = MedianOf(group->second, &Measurement::replayed_log_bytes);
+    median.peak_space_bytes = MedianOf(group->second, &Measurement::peak_space_bytes);
     median.operations_of_seconds.clear();
     median.least_of_seconds = MedianOf(group->second, &Measurement::least_of_seconds);
     median.variation_of_seconds = MedianOf(group->second, &Measurement::variation_of_seconds);

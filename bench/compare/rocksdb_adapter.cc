@@ -121,6 +121,12 @@ class RocksDbEngine final : public Engine {
     options_.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(settings.memory_bytes, cache);
     options_.compression = settings.compress ? rocksdb::kSnappyCompression : rocksdb::kNoCompression;
     options_.use_direct_reads = settings.direct_reads;
+    if (settings.separate_from > 0) {
+      options_.enable_blob_files = true;
+      options_.min_blob_size = settings.separate_from;
+      options_.enable_blob_garbage_collection = true;
+      options_.blob_cache = cache;
+    }
     // A quarter of the jobs are flushes, the others compactions: at least as many as cores, as Sepal's are.
     const int cores = std::max(1, Thread::HardwareConcurrency());
     options_.max_background_jobs = 2 * cores;
@@ -140,11 +146,15 @@ class RocksDbEngine final : public Engine {
         "rocksdb %d.%d.%d: LRU block_cache %s with the memtables charged to it (write_buffer_manager), so that cache "
         "and memtables share the memory; indexes and filters on the heap beside it, in its favour; write_buffer_size "
         "%s x %d, %s, format_version 5, hash index in data blocks, max_background_jobs %d, max_subcompactions %d, "
-        "level_compaction_dynamic_level_bytes, max_open_files -1, no statistics",
+        "level_compaction_dynamic_level_bytes, max_open_files -1, no statistics%s",
         ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, HumanBytes(cache_bytes_), HumanBytes(options_.write_buffer_size),
         options_.max_write_buffer_number,
         DescribeTables(filter_bits_per_key_, options_.compression != rocksdb::kNoCompression),
-        options_.max_background_jobs, options_.max_subcompactions);
+        options_.max_background_jobs, options_.max_subcompactions,
+        options_.enable_blob_files
+            ? absl::StrFormat(", values of %u bytes and more in blob files, uncompressed, with garbage collection",
+                              options_.min_blob_size)
+            : "");
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<RocksDbSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {
@@ -204,7 +214,10 @@ class RocksDbEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> OpenRocksDb(const EngineSettings& settings) {
-  return std::make_unique<RocksDbEngine>(settings);
+  EngineSettings all_inline = settings;
+  all_inline.separate_from = 0;
+  return std::make_unique<RocksDbEngine>(all_inline);
 }
+std::unique_ptr<Engine> OpenBlobDb(const EngineSettings& settings) { return std::make_unique<RocksDbEngine>(settings); }
 
 }  // namespace sepal::compare

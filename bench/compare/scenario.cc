@@ -415,6 +415,7 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
                           .filter_bits_per_key = options.filter_bits_per_key,
                           .entries = options.entries,
                           .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
+                          .separate_from = options.separate_from,
                           .compress = options.compress};
   const auto note = [&](Measurement measurement) {
     measurement.engine = engine.name;

@@ -88,6 +88,7 @@ class SepalEngine final : public Engine {
     options_.memtable_bytes = settings.memtable_bytes;
     options_.family.filter_policy = FilterPolicy::FromBitsPerKey(settings.filter_bits_per_key);
     options_.family.compression = settings.compress ? CompressionKind::kSnappy : CompressionKind::kNone;
+    options_.family.separate_from = settings.separate_from;
     options_.direct_reads = settings.direct_reads;
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options_, settings.path);
     Require(db.status(), "sepal Open");
@@ -100,11 +101,14 @@ class SepalEngine final : public Engine {
     return absl::StrFormat(
         "sepal: memory_limit %s for everything (block cache = the limit less memtables, buffers and open tables), "
         "memtable_bytes %s, filters %.1f bits a key (lane %.1f + guard %.1f), %s, %d-byte blocks, lazy leveling, "
-        "background threads = cores; every read verifies checksums",
+        "background threads = cores, %s; every read verifies checksums",
         HumanBytes(options_.memory_limit), HumanBytes(options_.memtable_bytes),
         filter.lane_bits_per_key + filter.guard_bits_per_key, filter.lane_bits_per_key, filter.guard_bits_per_key,
         options_.family.compression == CompressionKind::kNone ? "no compression" : "Snappy",
-        options_.family.block_bytes);
+        options_.family.block_bytes,
+        options_.family.separate_from == 0
+            ? "values beside their keys"
+            : absl::StrFormat("values of %u bytes and more in value files, uncompressed", options_.family.separate_from));
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<SepalSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {
@@ -119,7 +123,8 @@ class SepalEngine final : public Engine {
   }
   EngineCounters Counters() override {
     const Statistics& statistics = db_->statistics();
-    return {.table_bytes = statistics.Get(Ticker::kFlushBytes) + statistics.Get(Ticker::kCompactionWriteBytes),
+    return {.table_bytes = statistics.Get(Ticker::kFlushBytes) + statistics.Get(Ticker::kCompactionWriteBytes) +
+                           statistics.Get(Ticker::kValueBytes) + statistics.Get(Ticker::kValueBytesMoved),
             .log_bytes = statistics.Get(Ticker::kLogBytes),
             .runs = std::stoull(db_->GetProperty("sepal.num-runs").value())};
   }
@@ -132,5 +137,10 @@ class SepalEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> OpenSepal(const EngineSettings& settings) { return std::make_unique<SepalEngine>(settings); }
+std::unique_ptr<Engine> OpenSepalInline(const EngineSettings& settings) {
+  EngineSettings all_inline = settings;
+  all_inline.separate_from = 0;
+  return OpenSepal(all_inline);
+}
 
 }  // namespace sepal::compare

@@ -5,6 +5,12 @@
 
 namespace sepal {
 
+uint64_t ValueBytes(const TableMetadata& table) {
+  uint64_t bytes = 0;
+  for (const ValueLinks& links : table.value_links) bytes += links.bytes;
+  return bytes;
+}
+
 std::string ToString(const TableMetadata& table) {
   std::string text = absl::StrFormat(
       "table %06u run %u, %s, %u entries (%u tombstones), %s .. %s, sequences %u .. %u", table.number.value(),

@@ -58,6 +58,9 @@ inline bool HoldsRangeTombstones(const TableMetadata& table) {
   return TrailerKind(table.smallest.trailer) == ValueKind::kRangeDelete;
 }
 
+// Of the values in value files that the table refers to.
+uint64_t ValueBytes(const TableMetadata& table);
+
 // Returns one line for people to read.
 std::string ToString(const TableMetadata& table);
 

@@ -35,6 +35,7 @@ struct CompactionEvent {
   int output_files = 0;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
+  uint64_t value_bytes_moved = 0;  // from value files that were mostly garbage into others
   uint64_t entries_in = 0;
   uint64_t entries_out = 0;
   uint64_t micros = 0;

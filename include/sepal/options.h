@@ -72,15 +72,17 @@ struct ColumnFamilyOptions {
   // How much memory filters take, and so their false positive rate.
   FilterPolicy filter_policy = {};
   CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
-  // Upper bound of table bytes per byte of live data, once background work has caught up. At least 1. Live data is
+  // Upper bound of table bytes per byte of live data, once background work has caught up; the same of value files
+  // (`separate_from`), for which the least of all families counts. At least 1. Live data is
   // estimated from sketches of the keys (`sepal.estimated-live-bytes`). A lower value saves space and costs more
   // rewriting; it matters most to kUniversal and least to kLeveled.
   double max_space_amplification = 2;
   // Values of puts that have at least so many bytes are written once, to value files (`NNNNNN.val`), which flushes and
   // compactions leave alone; the tables refer to them. 0: none are. Else at least 64; from a few KiB on it pays. Puts
-  // that expire are not separated. What was written before stays where it is. A value file goes when nothing refers to
-  // any of its values any more: `max_space_amplification` does not count those that were overwritten, and what a
-  // `compaction_filter` refuses is hidden from reads, but takes space until it is overwritten or deleted. A library
+  // that expire are not separated. What was written before stays where it is. Files of which much was overwritten or
+  // deleted are emptied by compactions, and writers slowed for it, so that `max_space_amplification` holds; memtables
+  // may refer to eight times their size beyond that. What a `compaction_filter` refuses is hidden from reads, but takes
+  // space until it is overwritten or deleted. A library
   // that does not know value files refuses a database that has them, and DB::Repair does not repair one yet
   // (Unimplemented).
   size_t separate_from = 0;

@@ -1,7 +1,7 @@
 // The properties of a database that are numbers, as values (DB::GetProperties). DB::GetProperty gives these and others
 // as text, by these names:
 //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
-//   sepal.scrub, sepal.log (how records get into the log, and its files)
+//   sepal.scrub, sepal.log (how records get into the log, and its files), sepal.values (value files, and what is live)
 //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
 //   sepal.estimated-live-bytes (of the tables; tends to be too low, especially with tombstones, and for tables of
 //   an earlier opening whose key sketches were not needed, and so not loaded, yet),

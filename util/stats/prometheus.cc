@@ -70,6 +70,7 @@ constexpr Described<Ticker> kTickerTexts[] = {
     {Ticker::kScrubDamage, "sepal_scrub_damage_total",
      "Damaged blocks found in the background, counted again in each pass."},
     {Ticker::kValueBytes, "sepal_value_bytes_total", "Bytes of values written to value files."},
+    {Ticker::kValueBytesMoved, "sepal_value_moved_bytes_total", "Bytes of values moved out of value files of garbage."},
 };
 static_assert(IsInOrder(kTickerTexts, Ticker::kCount));
 

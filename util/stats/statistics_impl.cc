@@ -89,6 +89,7 @@ constexpr Named<Ticker> kTickerNames[] = {
     {Ticker::kScrubPasses, "scrub.passes"},
     {Ticker::kScrubDamage, "scrub.damage"},
     {Ticker::kValueBytes, "value.bytes"},
+    {Ticker::kValueBytesMoved, "value.bytes.moved"},
 };
 static_assert(IsInOrder(kTickerNames, Ticker::kCount));
 

@@ -27,8 +27,6 @@ ValueStore::~ValueStore() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   removes_ = false;
   ends_ = true;
   held_.clear();
-  active_.reset();
-  outputs_.clear();
 }
 
 std::string ValueStore::PathOf(FileNumber number) const { return directory_->path() + "/" + ValueFileName(number); }
@@ -47,9 +45,22 @@ void ValueStore::Hold(ValueFileRef file) {
   held_.push_back(std::move(file));
 }
 
-void ValueStore::Start(Writing writing) { writing_ = std::move(writing); }
+// The opening is the only thread yet, here and below.
+void ValueStore::Start(const Writing& writing) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  deleter_ = writing.deleter;
+  ValueOutputs outputs{.directory = directory_,
+                       .database_id = database_id_,
+                       .new_file_number = writing.new_file_number,
+                       .new_file_id = writing.new_file_id,
+                       .pin = [this](FileNumber number) { return Pin(number); },
+                       .ended = [this](FileNumber number, uint64_t bytes) { NoteEnded(number, bytes); },
+                       .file_bytes = writing.file_bytes,
+                       .step_bytes = writing.step_bytes};
+  fresh_.Start(outputs);
+  outputs.pacing = writing.compactions;
+  moved_.Start(std::move(outputs));
+}
 
-// The opening is the only thread yet.
 void ValueStore::LetGo() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   removes_ = !beside_a_writer_;
   const std::vector<ValueFileRef> let_go = std::exchange(held_, {});
@@ -57,17 +68,59 @@ void ValueStore::LetGo() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 
 ValueFileRef ValueStore::Pin(FileNumber number) {
   MutexLock lock(&map_mutex_);
-  std::weak_ptr<const ValueFile>& known = files_[number.value()];
-  ValueFileRef file = known.lock();
+  Known& known = files_[number.value()];
+  known.state.number = number;
+  ValueFileRef file = known.file.lock();
   if (file == nullptr) {
     file = std::make_shared<const ValueFile>(this, number, cache_ != nullptr ? cache_->FileOf(number.value()) : 0);
-    known = file;
+    known.file = file;
   }
   return file;
 }
 
+void ValueStore::NoteEnded(FileNumber number, uint64_t bytes) {
+  MutexLock lock(&map_mutex_);
+  const auto it = files_.find(number.value());
+  if (it != files_.end()) it->second.state.ended_bytes = bytes;
+  ended_changes_.fetch_add(1, std::memory_order_release);
+}
+
+void ValueStore::NoteUnreadable(FileNumber number) {
+  MutexLock lock(&map_mutex_);
+  const auto it = files_.find(number.value());
+  if (it != files_.end()) it->second.state.unreadable = true;
+}
+
+std::vector<ValueStore::FileState> ValueStore::Files() const {
+  std::vector<FileState> files;
+  MutexLock lock(&map_mutex_);
+  for (const auto& [number, known] : files_) files.push_back(known.state);
+  return files;
+}
+
+class ValueStore::MemTableHold {
+ public:
+  explicit MemTableHold(ValueStore* store, ValueFileRef file) : store_(store), file_(std::move(file)) {
+    store_->CountMemTables(file_->number(), 1);
+  }
+  ~MemTableHold() { store_->CountMemTables(file_->number(), -1); }
+  MemTableHold(const MemTableHold&) = delete;
+  MemTableHold& operator=(const MemTableHold&) = delete;
+
+ private:
+  ValueStore* const store_;
+  const ValueFileRef file_;
+};
+
+void ValueStore::CountMemTables(FileNumber number, int more) {
+  MutexLock lock(&map_mutex_);
+  files_.at(number.value()).state.memtables += more;
+  ended_changes_.fetch_add(1, std::memory_order_release);
+}
+
 void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
-  if (!memtable->HoldsValues(reference.file)) memtable->HoldValues(reference.file, Pin(reference.file));
+  if (!memtable->HoldsValues(reference.file))
+    memtable->HoldValues(reference.file, std::make_shared<const MemTableHold>(this, Pin(reference.file)));
   memtable->CountSeparated(reference.bytes);
 }
 
@@ -90,132 +143,15 @@ void ValueStore::Released(const ValueFile& file) {
   {
     MutexLock lock(&map_mutex_);
     const auto it = files_.find(file.number_.value());
-    if (it == files_.end() || !it->second.expired()) return;  // another has pinned it since
+    if (it == files_.end() || !it->second.file.expired()) return;  // another has pinned it since
     files_.erase(it);
     if (cache_ != nullptr && !ends_ && file.reader_.load(std::memory_order_relaxed) != nullptr) {
       cache_->NoteGone(file.cache_file_);
     }
     if (!removes_) return;
-    deleter = writing_.deleter;
+    deleter = deleter_;
   }
   deleter->RemoveValueFile(file.number_);
-}
-
-// --- writing ---
-
-absl::StatusOr<ValueStore::Written> ValueStore::Append(std::string_view value) {
-  ValueFileRef file;
-  uint64_t offset = 0;
-  {
-    MutexLock lock(&append_mutex_);
-    RETURN_IF_ERROR(failure_);
-    if (active_ != nullptr && active_->end >= writing_.file_bytes) EndActive();
-    if (active_ == nullptr) RETURN_IF_ERROR(BeginFile());
-    Output& output = *active_;
-    file = output.file;
-    offset = output.end;
-    RETURN_IF_ERROR(Reserve(offset + value.size()));
-    // After a failure the next value is written in the same place.
-    RETURN_IF_ERROR(output.writer->WriteAt(offset, value));
-    output.end = offset + value.size();
-    output.dirty = true;
-    appended_.store(appended_.load(std::memory_order_relaxed) + value.size() + 1, std::memory_order_release);
-  }
-  return Written{ReferenceTo(file->number(), offset, value), std::move(file)};
-}
-
-void ValueStore::TakeBack(const ValueReference& reference) {
-  MutexLock lock(&append_mutex_);
-  const bool last = active_ != nullptr && active_->file->number() == reference.file &&
-                    active_->end == reference.offset + reference.bytes;
-  if (last) active_->end = reference.offset;
-}
-
-absl::Status ValueStore::BeginFile() {
-  SEPAL_CHECK(writing_.new_file_number != nullptr);
-  auto output = std::make_shared<Output>();
-  const FileNumber number = writing_.new_file_number();
-  const std::string name = ValueFileName(number);
-  absl::StatusOr<std::unique_ptr<WritableFile>> writer = directory_->OpenForWrite(
-      name, WriteMode::kCreateNew, {.kind = FileUseKind::kValues, .expected_bytes = writing_.file_bytes});
-  RETURN_IF_ERROR(writer.status());
-  const ValueFileHeader header{database_id_, number, writing_.new_file_id()};
-  if (const absl::Status written = (*writer)->Append(header.Encode()); !written.ok()) {
-    directory_->Remove(name).IgnoreError();
-    return written;
-  }
-  output->file = Pin(number);
-  output->writer = *std::move(writer);
-  output->end = output->space = kValueFileHeaderBytes;
-  active_ = output;
-  outputs_.push_back(std::move(output));
-  return absl::OkStatus();
-}
-
-absl::Status ValueStore::Reserve(uint64_t end) {
-  Output& output = *active_;
-  if (end <= output.space) return absl::OkStatus();
-  const uint64_t needed = end - output.space;
-  uint64_t bytes = std::max(needed, writing_.step_bytes);
-  absl::Status status = output.writer->Allocate(output.space, bytes);
-  if (absl::IsResourceExhausted(status) && bytes > needed) {
-    status = output.writer->Allocate(output.space, bytes = needed);
-  }
-  RETURN_IF_ERROR(status);
-  output.space += bytes;
-  return absl::OkStatus();
-}
-
-void ValueStore::EndFile() {
-  if (appended_.load(std::memory_order_acquire) == 0) return;
-  MutexLock lock(&append_mutex_);
-  if (active_ != nullptr) EndActive();
-}
-
-// What is reserved behind the values is given back; where that fails, it is with the file.
-void ValueStore::EndActive() {
-  const std::shared_ptr<Output> ended = std::exchange(active_, nullptr);
-  if (ended->space > ended->end) ended->writer->Truncate(ended->end).IgnoreError();
-  ended->space = ended->end;
-  if (!ended->dirty) std::erase(outputs_, ended);
-}
-
-absl::Status ValueStore::Sync() {
-  if (durable_.load(std::memory_order_acquire) == appended_.load(std::memory_order_acquire)) [[likely]]
-    return absl::OkStatus();
-  MutexLock sync_lock(&sync_mutex_);
-  std::vector<std::shared_ptr<Output>> outputs;
-  uint64_t target = 0;
-  {
-    MutexLock lock(&append_mutex_);
-    RETURN_IF_ERROR(failure_);
-    target = appended_.load(std::memory_order_relaxed);
-    for (const std::shared_ptr<Output>& output : outputs_) {
-      if (std::exchange(output->dirty, false)) outputs.push_back(output);
-    }
-  }
-  const absl::Status status = SyncOutputs(outputs);
-  MutexLock lock(&append_mutex_);
-  if (!status.ok()) {
-    failure_ = Lasting(status, "a value file could not be synced: reopen the database");
-    return failure_;
-  }
-  durable_.store(target, std::memory_order_release);
-  const Output* const active = active_.get();
-  std::erase_if(outputs_, [active](const auto& output) { return output.get() != active && !output->dirty; });
-  return absl::OkStatus();
-}
-
-absl::Status ValueStore::SyncOutputs(const std::vector<std::shared_ptr<Output>>& outputs) {
-  bool all_named = true;
-  for (const std::shared_ptr<Output>& output : outputs) {
-    RETURN_IF_ERROR(output->writer->Sync());
-    all_named = all_named && output->named;
-  }
-  if (all_named) return absl::OkStatus();
-  RETURN_IF_ERROR(directory_->Sync());
-  for (const std::shared_ptr<Output>& output : outputs) output->named = true;
-  return absl::OkStatus();
 }
 
 // --- reading ---

@@ -3,14 +3,9 @@
 // A value is written before the record of the log that refers to it, and made durable before that record is, and before
 // an edit that names a table which refers to it. So a reference that survives has its value.
 //
-// Laws:
-// - What was written never changes, and no file is written to by two openings.
-// - A file exists as long as something holds its ValueFile: tables hold those that they refer to, memtables likewise,
-// and
-//   writers until their update is in a memtable. The last one to let go hands it to the deleter. So a file needs no
-//   mention in the manifest but for the tables' links, and nothing counts what is live.
-// - A failed sync is final, as it is for the log.
-// - Where there is no space, Append fails with ResourceExhausted and nothing refers to what was written.
+// Law: A file exists as long as something holds its ValueFile: tables hold those that they refer to, memtables
+// likewise, and writers until their update is in a memtable. The last one to let go hands it to the deleter. So a file
+// needs no mention in the manifest but for the tables' links.
 //
 // Thread-safety: everything may run concurrently.
 #pragma once
@@ -29,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/files/obsolete_table_deleter.h"
+#include "db/act/files/value_writer.h"
 #include "db/format/table_metadata.h"
 #include "db/format/value_reference.h"
 #include "db/state/memtable/memtable.h"
@@ -61,8 +57,6 @@ class ValueFile {
   mutable std::atomic<const ReadableFile*> reader_{nullptr};
 };
 
-using ValueFileRef = std::shared_ptr<const ValueFile>;
-
 class ValueStore {
  public:
   // `beside_a_writer`: nothing is removed, and a file that is missing gives `Aborted`. `directory` must outlive it. So
@@ -77,15 +71,18 @@ class ValueStore {
   void Identify(uint64_t database_id) { database_id_ = database_id; }
   // Until LetGo, nothing is removed: what an opening finds may be needed by logs that it has not read.
   void Hold(ValueFileRef file) ABSL_LOCKS_EXCLUDED(map_mutex_);
-  // From now on values may be appended. Files end at about `file_bytes` and get space in steps of `step_bytes`.
+  // The file gets no more values.
+  void NoteEnded(FileNumber number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(map_mutex_);
+  // From now on values may be appended.
   struct Writing {
     std::shared_ptr<ObsoleteTableDeleter> deleter;
     std::function<FileNumber()> new_file_number;
     std::function<uint64_t()> new_file_id;
     uint64_t file_bytes = uint64_t{64} << 20;
     uint64_t step_bytes = uint64_t{4} << 20;
+    Pacing compactions = {};  // how fast they may write
   };
-  void Start(Writing writing) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  void Start(const Writing& writing);
   // From now on a file that nothing holds is handed to the deleter.
   void LetGo() ABSL_LOCKS_EXCLUDED(map_mutex_);
 
@@ -94,18 +91,22 @@ class ValueStore {
   // Of a family that is there; 0: it separates none.
   void NoteFamily(size_t separate_from);
 
-  struct Written {
-    ValueReference reference;
-    ValueFileRef file;  // to be held until the update is in a memtable
+  // Where the user's values go, and where compactions put those that they move: what has survived that long lies apart
+  // from what is new, which may be overwritten soon.
+  ValueWriter& fresh() { return fresh_; }
+  ValueWriter& moved() { return moved_; }
+
+  struct FileState {
+    FileNumber number;
+    uint64_t ended_bytes = 0;  // 0: it may get more values
+    int memtables = 0;         // that hold it
+    bool unreadable = false;   // NoteUnreadable
   };
-  absl::StatusOr<Written> Append(std::string_view value) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // Of what Append returned, once: nothing has the reference, nor ever had. The next value takes its place, if none has
-  // followed.
-  void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // Makes all durable that was appended before the call. Cost where all is: two loads.
-  absl::Status Sync() ABSL_LOCKS_EXCLUDED(append_mutex_, sync_mutex_);
-  // What is appended from now on goes into another file.
-  void EndFile() ABSL_LOCKS_EXCLUDED(append_mutex_);
+  std::vector<FileState> Files() const ABSL_LOCKS_EXCLUDED(map_mutex_);
+  // Grows whenever that may have become another answer.
+  uint64_t ended_changes() const { return ended_changes_.load(std::memory_order_acquire); }
+  // No value is moved out of the file from now on: one of them could not be read.
+  void NoteUnreadable(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
 
   // Of a file that somebody holds, or that an opening has found.
   ValueFileRef Pin(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
@@ -131,25 +132,18 @@ class ValueStore {
 
  private:
   friend class ValueFile;
-  // A file that is written to, or that has what is not durable.
-  struct Output {
-    ValueFileRef file;
-    std::shared_ptr<WritableFile> writer;
-    uint64_t end = 0;    // guarded by `append_mutex_`, as is the rest but `named`
-    uint64_t space = 0;  // up to which space is reserved
-    bool dirty = false;
-    bool named = false;  // the name is durable; guarded by `sync_mutex_`
+  // A memtable's hold of a file.
+  class MemTableHold;
+  struct Known {
+    std::weak_ptr<const ValueFile> file;
+    FileState state;
   };
 
-  absl::Status BeginFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
-  absl::Status Reserve(uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
-  void EndActive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
-  absl::Status SyncOutputs(const std::vector<std::shared_ptr<Output>>& outputs)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_);
   absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
   absl::Status Check(const ValueReference& reference, std::string_view value) const;
   CachePin FindCached(const ValueFile& file, const ValueReference& reference);
   CachePin Keep(const ValueFile& file, const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
+  void CountMemTables(FileNumber number, int more) ABSL_LOCKS_EXCLUDED(map_mutex_);
   void Released(const ValueFile& file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   std::string PathOf(FileNumber number) const;
 
@@ -157,24 +151,18 @@ class ValueStore {
   const bool beside_a_writer_;
   BlockCache* const cache_;
   uint64_t database_id_ = 0;
-  Writing writing_;  // constant once anything is appended
-
   std::atomic<size_t> least_separated_{SIZE_MAX};
-  // Bytes of values: appended, and durable.
-  std::atomic<uint64_t> appended_{0};
-  std::atomic<uint64_t> durable_{0};
-
-  Mutex sync_mutex_;  // taken before `append_mutex_`
-  Mutex append_mutex_;
-  std::shared_ptr<Output> active_ ABSL_GUARDED_BY(append_mutex_);
-  std::vector<std::shared_ptr<Output>> outputs_ ABSL_GUARDED_BY(append_mutex_);
-  absl::Status failure_ ABSL_GUARDED_BY(append_mutex_);
-
-  Mutex map_mutex_;
-  absl::flat_hash_map<uint64_t, std::weak_ptr<const ValueFile>> files_ ABSL_GUARDED_BY(map_mutex_);
+  std::atomic<uint64_t> ended_changes_{0};
+  mutable Mutex map_mutex_;
+  absl::flat_hash_map<uint64_t, Known> files_ ABSL_GUARDED_BY(map_mutex_);
   std::vector<ValueFileRef> held_ ABSL_GUARDED_BY(map_mutex_);
+  std::shared_ptr<ObsoleteTableDeleter> deleter_ ABSL_GUARDED_BY(map_mutex_);
   bool removes_ ABSL_GUARDED_BY(map_mutex_) = false;
   bool ends_ ABSL_GUARDED_BY(map_mutex_) = false;  // the cache may be gone
+
+  // They hold files, and let go before the rest of this goes.
+  ValueWriter fresh_;
+  ValueWriter moved_;
 };
 
 }  // namespace sepal

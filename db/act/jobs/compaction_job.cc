@@ -7,6 +7,7 @@
 
 #include "db/act/jobs/sliced_job.h"
 #include "db/act/jobs/table_series.h"
+#include "db/act/jobs/value_mover.h"
 #include "db/decide/compaction/subcompactions.h"
 #include "db/decide/pacing/read_ahead_share.h"
 #include "db/decide/writing/output_splitter.h"
@@ -74,13 +75,23 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   OutputSplitter splitter(
       MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
   TableSeries tables(context, input.plan->output_level, input.output_run);
-  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
+  const auto write = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
     if (splitter.BeginsTable(key.user_key, first_of_key, tables.EstimatedBytes())) RETURN_IF_ERROR(tables.EndTable());
     return tables.Add(key, value);
   };
+  std::optional<ValueMover> mover;
+  if (input.collection != nullptr) mover.emplace(input.values, input.collection, write);
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) {
+    return mover.has_value() ? mover->Add(key, value, first_of_key) : write(key, value, first_of_key);
+  };
   absl::Status status = RetainSlices(job, slice, entries.get(), &retention, emit,
                                      [&](uint64_t read) { return input.control->GoesOn(read); });
+  if (status.ok() && mover.has_value()) status = mover->Drain();
   if (status.ok()) status = tables.EndTable();
+  if (mover.has_value()) {
+    result->value_bytes_moved = mover->bytes_moved();
+    result->value_files = mover->TakeFiles();
+  }
   result->counts = retention.counts();
   result->outputs = tables.TakeTables();
   for (TableMetadata& table : result->outputs) {
@@ -173,6 +184,8 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
     KeepFirst(&status, part.status);
     AddCounts(&total.counts, part.result.counts);
     total.bytes_written += part.result.bytes_written;
+    total.value_bytes_moved += part.result.value_bytes_moved;
+    for (ValueFileRef& file : part.result.value_files) total.value_files.push_back(std::move(file));
     for (TableMetadata& table : part.result.outputs) total.outputs.push_back(std::move(table));
   }
   if (status.ok()) return total;

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "db/act/files/value_store.h"
 #include "db/act/jobs/table_output.h"
 #include "db/decide/compaction/compaction_plan.h"
+#include "db/decide/compaction/value_collection.h"
 #include "db/decide/visibility/retention.h"
 #include "db/state/version/table_file.h"
 #include "sepal/env.h"
@@ -45,6 +47,9 @@ struct CompactionJobInput {
   RangeTombstonesRef ranges = nullptr;
   // As for Retention.
   std::shared_ptr<const StripeFilter> filter = nullptr;
+  // Values are moved out of the files that it empties; null: of none.
+  ValueCollectionRef collection = nullptr;
+  ValueStore* values = nullptr;
   RunNumber output_run;
   int max_threads = 1;
   // The memory in which all threads together read ahead.
@@ -59,6 +64,9 @@ struct CompactionResult {
   RetentionCounts counts;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
+  // Of values: written, and not synced. The files are to be held until the outputs are in a version.
+  uint64_t value_bytes_moved = 0;
+  std::vector<ValueFileRef> value_files;
 };
 
 // On an error no output is left behind.

@@ -7,7 +7,7 @@ namespace sepal {
 CompactionPlan PickCompaction(const PickerInput& input) {
   const BusyTables busy(input);
   using Choice = CompactionPlan (*)(const PickerInput&, const BusyTables&);
-  constexpr Choice kChoices[] = {MoveLastLevelDown, ReduceSpace,   StepDown,
+  constexpr Choice kChoices[] = {MoveLastLevelDown, ReduceSpace,   StepDown,    CollectValues,
                                  CompactTombstones, CompactAtRest, RewriteTable};
   for (const Choice choose : kChoices) {
     if (CompactionPlan plan = choose(input, busy); !plan.nothing()) return plan;

@@ -14,6 +14,7 @@
 
 #include "db/decide/compaction/compaction_plan.h"
 #include "db/decide/compaction/compaction_policy.h"
+#include "db/decide/compaction/value_collection.h"
 #include "db/state/version/version.h"
 
 namespace sepal {
@@ -30,6 +31,8 @@ struct PickerInput {
   bool at_rest = false;
   // The sketches of all tables were sought. Before that nothing is compacted for the sake of space.
   bool sketches_sought = true;
+  // Of all families; null: none has values in files of their own.
+  const ValueCollection* values = nullptr;
 };
 
 CompactionPlan PickCompaction(const PickerInput& input);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "db/decide/compaction/live_bytes.h"
+#include "db/decide/compaction/value_collection.h"
 
 namespace sepal {
 
@@ -100,6 +101,24 @@ uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& pol
   const double allowed = policy.max_space_amplification * static_cast<double>(EstimatedLiveBytes(version));
   const double bytes = static_cast<double>(version.Bytes());
   return bytes > allowed ? static_cast<uint64_t>(std::ceil(bytes - allowed)) : 0;
+}
+
+bool MayShadowValues(const Version& version, const CompactionPolicy& policy) {
+  const uint64_t all = version.ValueBytes();
+  if (all == 0) return false;
+  const uint64_t oldest = version.runs().back().run->sums().totals.value_bytes;
+  const double most = MostShadowed(policy.max_space_amplification) * static_cast<double>(oldest);
+  return all - oldest > policy.memtable_bytes && static_cast<double>(all - oldest) > most;
+}
+
+bool ShadowsValues(const Version& version, const CompactionPolicy& policy) {
+  if (!MayShadowValues(version, policy)) return false;
+  const uint64_t all = version.ValueBytes();
+  const uint64_t oldest = version.runs().back().run->sums().totals.value_bytes;
+  const auto live = static_cast<uint64_t>(static_cast<double>(all) * EstimatedLiveShare(version));
+  const uint64_t shadowed = std::min(all - std::min(all, live), all - oldest);
+  const double most = MostShadowed(policy.max_space_amplification) * static_cast<double>(all - shadowed);
+  return shadowed > policy.memtable_bytes && static_cast<double>(shadowed) > most;
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

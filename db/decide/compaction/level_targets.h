@@ -39,6 +39,12 @@ uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& pol
 // not be known.
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy);
 
+// Whether tables refer to so many values of keys that were overwritten or deleted that the runs are to be merged for
+// it (value_collection.h), by the estimate of live entries. False where one run has them all. While MayShadowValues is
+// false, what is live need not be known.
+bool ShadowsValues(const Version& version, const CompactionPolicy& policy);
+bool MayShadowValues(const Version& version, const CompactionPolicy& policy);
+
 // The bytes of the next level that one table should overlap at most.
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy);
 

@@ -16,4 +16,7 @@ namespace sepal {
 // Cost: that of Version::Keys.
 uint64_t EstimatedLiveBytes(const Version& version);
 
+// Of all entries, the part that are newest ones of present keys: by the sketches, as above. 1 where none is known.
+double EstimatedLiveShare(const Version& version);
+
 }  // namespace sepal

@@ -90,6 +90,8 @@ CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
 // One step down from the fullest level that is due and free. Where tables go down one at a time, every level above the
 // last is due at the space bound.
 CompactionPlan StepDown(const PickerInput& input, const BusyTables& busy);
+// A table that refers to values in files which are to be emptied is rewritten where it is, the oldest first.
+CompactionPlan CollectValues(const PickerInput& input, const BusyTables& busy);
 // A level, or a table, that is mostly tombstones goes down early, unless it would rewrite many times as many live
 // entries: into the next level; where the last level has several runs, of which the oldest alone can drop tombstones,
 // with all that lies between into that one.
@@ -120,7 +122,7 @@ CompactionPlan FirstOf(const Run& run, const MayHold& may_hold, const Choose& ch
 }
 
 std::string DenseReason(std::string_view what, const TableTotals& totals);
-std::string SpaceReason(const Version& version);
+std::string SpaceReason(const PickerInput& input);
 std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity);
 
 }  // namespace sepal

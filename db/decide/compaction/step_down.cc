@@ -47,7 +47,7 @@ std::optional<PlanDraft> DraftOfBestTable(const PickerInput& input, const BusyTa
 
 std::string StepReason(const PickerInput& input, int level) {
   const Version& version = *input.version;
-  if (BytesDue(version, input.policy, level) == 0) return SpaceReason(version);
+  if (BytesDue(version, input.policy, level) == 0) return SpaceReason(input);
   if (GoesDownWhole(version, input.policy, level)) {
     return absl::StrFormat("level %d has %d runs", level, version.NumRuns(level));
   }

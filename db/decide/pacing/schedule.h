@@ -62,6 +62,7 @@ struct FamilyFacts {
   // A job reads the sketches of tables of earlier openings; it has ended.
   bool sketches_running = false;
   bool sketches_sought = false;
+  const ValueCollection* values = nullptr;
 };
 
 // What a look for work finds in one family.

@@ -44,6 +44,8 @@ Pressure Greatest(const ThrottleLimits& limits, const ThrottleInput& in) {
       {Between(static_cast<uint64_t>(limits.soft_level0_runs), runs, hard_runs), kLevel0Runs, runs, hard_runs, true},
       {Between(limits.soft_debt_bytes, in.debt_bytes, limits.hard_debt_bytes), "compaction debt", in.debt_bytes,
        limits.hard_debt_bytes, true},
+      {Between(in.soft_value_bytes, in.value_bytes, in.hard_value_bytes), "value files", in.value_bytes,
+       in.hard_value_bytes, true},
   };
   return *std::max_element(std::begin(all), std::end(all),
                            [](const Pressure& a, const Pressure& b) { return a.value < b.value; });

@@ -40,6 +40,10 @@ struct ThrottleInput {
   // Without those that level 0 may have more while nothing is read.
   int level0_runs = 0;
   uint64_t debt_bytes = 0;
+  // Of value files: what they take, and between which figures that is too much (db/decide/compaction/value_collection.h).
+  uint64_t value_bytes = 0;
+  uint64_t soft_value_bytes = UINT64_MAX;
+  uint64_t hard_value_bytes = UINT64_MAX;
 };
 
 struct ThrottleRate {

@@ -94,9 +94,23 @@ void CompactionRunner::Begin(Job* job) {
   job->began_micros = state_->core->world.clock->MonotonicMicros();
 }
 
+uint64_t CompactionRunner::BytesToMove(const Job& job) const {
+  ValueCollectionRef collection;
+  {
+    StateLock lock(state_);
+    collection = job.family->collection();
+  }
+  uint64_t bytes = 0;
+  if (collection == nullptr) return bytes;
+  for (const CompactionInput& in : job.plan->inputs) {
+    for (const TableRef& table : in.tables) bytes += collection->BytesToMove(table->metadata());
+  }
+  return bytes;
+}
+
 bool CompactionRunner::Continue(Job* job) {
   if (!job->begun) Begin(job);
-  const uint64_t space = job->event.trivial_move ? 0 : job->plan->InputBytes();
+  const uint64_t space = job->event.trivial_move ? 0 : job->plan->InputBytes() + BytesToMove(*job);
   std::optional<absl::Status> ended =
       slots_->RetryWhileDiskFull(BackgroundWork::kCompaction, *job->family, space, job->progress, &job->tries, [&] {
         Outcome outcome = Compact(*job->family, job->plan, job->run, job->progress);
@@ -116,6 +130,7 @@ void CompactionRunner::Conclude(Job* job) {
   event.output_files = event.trivial_move ? job->plan->InputTables() : static_cast<int>(result.outputs.size());
   event.bytes_read = result.bytes_read;
   event.bytes_written = result.bytes_written;
+  event.value_bytes_moved = result.value_bytes_moved;
   event.entries_in = result.counts.entries_in;
   event.entries_out = result.counts.entries_out;
   End(job->family.get(), job->plan, event.status, /*of_range=*/job->progress != nullptr);
@@ -141,12 +156,15 @@ void CompactionRunner::Tell(const CompactionEvent& event) const {
   statistics.Add(event.trivial_move ? Ticker::kTrivialMoves : Ticker::kCompactions);
   statistics.Add(Ticker::kCompactionReadBytes, event.bytes_read);
   statistics.Add(Ticker::kCompactionWriteBytes, event.bytes_written);
+  statistics.Add(Ticker::kValueBytesMoved, event.value_bytes_moved);
   statistics.Add(Ticker::kCompactionEntriesIn, event.entries_in);
   statistics.Add(Ticker::kCompactionEntriesOut, event.entries_out);
   statistics.Record(Histogram::kCompactionMicros, event.micros);
-  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s",
-                               Printable(event.column_family), event.output_files, event.bytes_read,
-                               event.bytes_written, event.micros, event.status.ToString());
+  state_->core->info_log.Write(
+      "compaction of %s ends: %d tables, %u bytes read, %u written, %u of values moved in "
+      "%u us: %s",
+      Printable(event.column_family), event.output_files, event.bytes_read, event.bytes_written,
+      event.value_bytes_moved, event.micros, event.status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnCompactionEnd(event); });
 }
 
@@ -157,12 +175,17 @@ CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const 
   const bool moves = plan->kind == CompactionPlan::Kind::kMove;
   if (!moves) {
     absl::StatusOr<CompactionResult> rewritten = Rewrite(family, plan, run, progress);
-    if (!rewritten.ok()) return {rewritten.status()};
+    if (!rewritten.ok()) {
+      // What it moved goes with its file, rather than stay beside what the next try moves.
+      core.values.moved().EndFile();
+      return {rewritten.status()};
+    }
     result = *std::move(rewritten);
   }
   const PauseGate::Section section(pause_);
   if (!moves) {
-    absl::Status synced = core.directory->Sync();
+    absl::Status synced = result.value_bytes_moved > 0 ? core.values.moved().Sync() : absl::OkStatus();
+    if (synced.ok()) synced = core.directory->Sync();
     if (!synced.ok()) {
       RemoveTables(core.directory.get(), &core.cache, result.outputs);
       return {std::move(synced)};
@@ -189,9 +212,11 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
   RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
   std::shared_ptr<const StripeFilter> filter;
+  ValueCollectionRef collection;
   {
     StateLock lock(state_);
     filter = family.FilterForJob(snapshots);
+    collection = family.collection();
   }
   return RunCompaction({.context = std::move(context),
                         .plan = plan,
@@ -199,6 +224,8 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
                         .snapshots = std::move(snapshots),
                         .ranges = std::move(ranges),
                         .filter = std::move(filter),
+                        .collection = std::move(collection),
+                        .values = &core.values,
                         .output_run = run,
                         .max_threads = slots_->executor()->CompactionConcurrency(),
                         .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,

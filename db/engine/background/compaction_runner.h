@@ -55,6 +55,8 @@ class CompactionRunner {
     CompactionEvent event = {};  // with how it ended
   };
   void Begin(Job* job) EXCLUDES_STATE_LOCK;
+  // Of values.
+  uint64_t BytesToMove(const Job& job) const EXCLUDES_STATE_LOCK;
   // Whether it has ended: otherwise it waits for space.
   bool Continue(Job* job) EXCLUDES_STATE_LOCK;
   void Conclude(Job* job) EXCLUDES_STATE_LOCK;

@@ -160,7 +160,7 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::Flush(const FamilyRef& family,
 
 absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& family, const Taken& taken) {
   // Tables must not refer to values that a loss of power could take.
-  RETURN_IF_ERROR(state_->core->values.Sync());
+  RETURN_IF_ERROR(state_->core->values.fresh().Sync());
   Flushed flushed;
   std::vector<std::shared_ptr<const MemTable>> memtables;
   uint64_t entries = 0;

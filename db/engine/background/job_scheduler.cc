@@ -1,6 +1,7 @@
 #include "db/engine/background/job_scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "util/base/status.h"
@@ -8,14 +9,45 @@
 namespace sepal {
 
 void JobScheduler::Schedule() {
+  LookAtValues();
   const Look look = LookAtFamilies();
-  gate_->Update(look.level0_runs, look.debt_bytes);
+  gate_->Update(look.level0_runs, look.debt_bytes, collection_.get());
   SetPace(look);
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef* family : look.flushes) flushes_->Start(*family);
   for (const FamilyRef* family : look.sketches) compactions_->StartSketches(*family);
   StartCompactions(look);
   slots_->GrantCompactionThreads();
+}
+
+void JobScheduler::LookAtValues() {
+  ValueStore& values = state_->core->values;
+  const uint64_t changes = state_->value_space.changes() + values.ended_changes();
+  if (changes == value_changes_) return;
+  value_changes_ = changes;
+  const auto& live = state_->value_space.live_bytes();
+  std::vector<ValueFileFacts> files;
+  for (const ValueStore::FileState& file : values.Files()) {
+    const auto of_tables = live.find(file.number);
+    if (of_tables == live.end() || file.ended_bytes == 0 || file.memtables > 0 || file.unreadable) continue;
+    files.push_back({file.number, file.ended_bytes, of_tables->second});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  double least = std::numeric_limits<double>::max();
+  for (const auto& [id, family] : state_->families) {
+    if (family->version()->ValueBytes() > 0) least = std::min(least, family->policy.max_space_amplification);
+  }
+  auto next = std::make_shared<const ValueCollection>(
+      PlanValueCollection(std::move(files), least, state_->core->tuning.value_file_bytes));
+  const bool same_files = collection_ != nullptr && next->files == collection_->files;
+  collection_ = std::move(next);
+  if (same_files) return;
+  // A job that moves nothing asks for nothing.
+  const ValueCollectionRef told = collection_->files.empty() ? nullptr : collection_;
+  for (const auto& [id, family] : state_->families) {
+    const ValueCollectionRef& before = family->collection();
+    if (before != told && (before != nullptr || family->version()->ValueBytes() > 0)) family->SetCollection(told);
+  }
 }
 
 JobScheduler::Look JobScheduler::LookAtFamilies() {

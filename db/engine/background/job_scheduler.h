@@ -51,6 +51,8 @@ class JobScheduler final : public JobSource {
     std::vector<const FamilyRef*> families = {};
     std::vector<CompactionCandidate> candidates = {};
   };
+  // Finds anew which value files are to be emptied, where that may have changed, and tells the families.
+  void LookAtValues() REQUIRES_STATE_LOCK;
   // Also finds when readers will have asked for another need.
   Look LookAtFamilies() REQUIRES_STATE_LOCK;
   void SetPace(const Look& look) REQUIRES_STATE_LOCK;
@@ -64,6 +66,9 @@ class JobScheduler final : public JobSource {
   JobSlots* const slots_;
   FlushRunner* const flushes_;
   CompactionRunner* const compactions_;
+  // Null: there was no value file yet.
+  ValueCollectionRef collection_ ABSL_GUARDED_BY(database_mutex);
+  uint64_t value_changes_ ABSL_GUARDED_BY(database_mutex) = 0;
   // The demand of reads at which a compaction is due; kNever while none waits for that.
   std::atomic<uint64_t> demand_due_{ReadWatch::kNever};
   // When it was last weighed.

@@ -119,6 +119,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   {
     StateLock lock(state_);
     if (install) install();
+    CountValues(edit, changes);
     for (Change& change : changes) {
       for (const TableRef& table : change.removed) table->MarkObsolete();
       change.family->SetVersion(std::move(change.version), &state_->core->epochs);
@@ -127,6 +128,17 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   }
   // A snapshot does not say that the log was closed, and nothing comes after that.
   return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
+}
+
+void Catalog::CountValues(const VersionEdit& edit, const std::vector<Change>& changes) {
+  std::set<FileNumber> moved;  // within the tree: removed here, and added there
+  for (const RemovedTable& table : edit.removed_tables) moved.insert(table.number);
+  for (const AddedTable& added : edit.added_tables) {
+    if (!moved.contains(added.table.number)) state_->value_space.Add(added.table);
+  }
+  for (const Change& change : changes) {
+    for (const TableRef& table : change.removed) state_->value_space.Remove(table->metadata());
+  }
 }
 
 absl::Status Catalog::EnableRangeDeletes() {

@@ -90,6 +90,9 @@ class Catalog {
   };
   absl::StatusOr<std::vector<Change>> BuildVersions(const VersionEdit& edit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);
+  // What tables refer to, once the edit has taken effect.
+  void CountValues(const VersionEdit& edit, const std::vector<Change>& changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Where puts may expire, the edit says so, and how far the clock is.
   void KeepClock(VersionEdit* edit) const;
   absl::Status Write(const VersionEdit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);

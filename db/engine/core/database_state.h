@@ -24,6 +24,7 @@
 #include "db/engine/core/log_pins.h"
 #include "db/format/version_edit.h"
 #include "db/state/version/snapshot_list.h"
+#include "db/state/version/value_space.h"
 #include "sepal/event_listener.h"
 #include "sepal/options.h"
 #include "util/thread/sync.h"
@@ -76,6 +77,8 @@ struct EngineState {
   bool closing ABSL_GUARDED_BY(database_mutex) = false;
   // Which logs are needed: what an edit makes of the minimum log number.
   LogPins log_pins ABSL_GUARDED_BY(database_mutex);
+  // What tables of all families refer to in value files.
+  ValueSpace value_space ABSL_GUARDED_BY(database_mutex);
   // How often the user has paused background work (pause_gate.h).
   int pauses ABSL_GUARDED_BY(database_mutex) = 0;
 

@@ -218,6 +218,13 @@ void Family::EndSketches() {
   need_.reset();
 }
 
+// --- values in files of their own ---
+
+void Family::SetCollection(ValueCollectionRef collection) {
+  collection_ = std::move(collection);
+  need_.reset();
+}
+
 // --- what is due ---
 
 FamilyFacts Family::Facts() const {
@@ -233,7 +240,8 @@ FamilyFacts Family::Facts() const {
           .flushed = last_flush_.has_value(),
           .at_rest = AtRest(),
           .sketches_running = sketches_running_,
-          .sketches_sought = sketches_sought_};
+          .sketches_sought = sketches_sought_,
+          .values = collection_.get()};
 }
 
 void Family::FindNeed(uint64_t before, uint64_t now) {

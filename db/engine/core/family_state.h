@@ -207,6 +207,12 @@ class Family {
   void BeginSketches() REQUIRES_STATE_LOCK;
   void EndSketches() REQUIRES_STATE_LOCK;
 
+  // --- values in files of their own ---
+
+  // Of all families; null: none has any, or nothing is to be moved.
+  const ValueCollectionRef& collection() const REQUIRES_STATE_LOCK { return collection_; }
+  void SetCollection(ValueCollectionRef collection) REQUIRES_STATE_LOCK;
+
   // --- what is due ---
 
   // What everything above comes to, for deciders; valid until the next change.
@@ -244,6 +250,7 @@ class Family {
   RangeCalls ranges_ ABSL_GUARDED_BY(database_mutex);
   bool sketches_running_ ABSL_GUARDED_BY(database_mutex) = false;
   bool sketches_sought_ ABSL_GUARDED_BY(database_mutex) = false;
+  ValueCollectionRef collection_ ABSL_GUARDED_BY(database_mutex);
   ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);
   std::optional<FamilyNeed> need_ ABSL_GUARDED_BY(database_mutex);
 };

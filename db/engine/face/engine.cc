@@ -336,6 +336,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();
     state_->families.erase(family->id.value());
+    state_->value_space.RemoveAll(*family->version());
     family->Drop(&state_->log_pins, &core_->epochs);
   }));
   pipeline_->RemoveFamily(family->id);
@@ -409,7 +410,8 @@ absl::Status Engine::CloseParts() {
   // After an error the directory may be another's.
   if (status.ok()) core_->deleter->Run();
   core_->deleter->Stop();
-  core_->values.EndFile();
+  core_->values.fresh().EndFile();
+  core_->values.moved().EndFile();
   core_->info_log.Write("closed: %s", status.ToString());
   return status;
 }

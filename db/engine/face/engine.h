@@ -137,8 +137,8 @@ class Engine final : public DB, private TransactionHost {
     return MayBeSeparated(kind) && from != 0 && value.size() >= from;
   }
   // Where writes are refused or held back, before anything is written of their values.
-  absl::Status AllowValues(const WriteOptions& options) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<ValueStore::Written> AppendValue(std::string_view value);
+  absl::Status AllowValues(uint64_t value_bytes, const WriteOptions& options) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<ValueWriter::Written> AppendValue(std::string_view value);
   absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
                             const WriteOptions& options);
   // The batch with references to what it has of such values; those, and the value files, to be held until it is

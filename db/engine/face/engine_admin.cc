@@ -5,6 +5,7 @@
 #include "db/decide/compaction/live_bytes.h"
 #include "db/engine/catalog/named_snapshots.h"
 #include "db/engine/face/engine.h"
+#include "db/engine/face/values_text.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -199,6 +200,7 @@ absl::StatusOr<Properties> Engine::GetProperties(const ColumnFamily& handle) {
 // Those that the database mutex guards.
 std::optional<std::string> Engine::PropertyOfState(const Family& family, std::string_view name) const {
   if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
+  if (name == "values") return ValuesText(*state_);
   if (name == "options") return OptionsText(family, *core_);
   if (name == "snapshots") return state_->snapshots->ToString() + NamedSnapshotsText(*state_);
   if (name == "filter-epoch") {

@@ -34,8 +34,9 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   } else {
     RETURN_IF_ERROR(pipeline_->SwitchAll(look));
     // Nothing is added to the value files that these memtables refer to, and what they have is durable.
-    core_->values.EndFile();
-    RETURN_IF_ERROR(core_->values.Sync());
+    core_->values.fresh().EndFile();
+    core_->values.moved().EndFile();
+    RETURN_IF_ERROR(core_->values.fresh().Sync());
     source.value_files = catalog_->value_files();
   }
   const absl::Status status = WriteCheckpoint(source, directory, options);

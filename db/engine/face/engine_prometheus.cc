@@ -1,5 +1,6 @@
 // The property sepal.prometheus: statistics, the shape of each family, memory.
 #include "db/engine/face/engine.h"
+#include "db/engine/face/values_text.h"
 #include "util/stats/prometheus.h"
 
 namespace sepal {
@@ -46,8 +47,10 @@ std::string Engine::PrometheusPage() const {
   std::vector<LevelFigures> levels;
   std::vector<FamilyFigures> families;
   double writable = 1;
+  ValueFileTotals values;
   {
     StateLock lock(state_.get());
+    values = TotalsOfValueFiles(*state_);
     writable = state_->error.ok() && !read_only_ ? 1 : 0;
     for (const FamilyRef& family : state_->Families()) {
       AddLevels(*family, &levels);
@@ -80,6 +83,12 @@ std::string Engine::PrometheusPage() const {
             &FamilyFigures::filter_rate, by_family);
   text.Family("sepal_last_sequence", "gauge", "Sequence number of the newest visible write.");
   text.Sample({}, static_cast<double>(state_->VisibleSequence().value()));
+  text.Family("sepal_value_files", "gauge", "Value files.");
+  text.Sample({}, static_cast<double>(values.files));
+  text.Family("sepal_value_file_bytes", "gauge", "Bytes of value files that are not written to.");
+  text.Sample({}, static_cast<double>(values.bytes));
+  text.Family("sepal_value_live_bytes", "gauge", "Bytes of values in value files that tables refer to.");
+  text.Sample({}, static_cast<double>(values.live_bytes));
   text.Comment(kPrometheusOfThisProcess);
   text.Family("sepal_memory_bytes", "gauge", "Memory by its holder.");
   for (size_t i = 0; i < static_cast<size_t>(MemoryPart::kCount); ++i) {

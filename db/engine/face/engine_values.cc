@@ -10,16 +10,16 @@
 
 namespace sepal {
 
-absl::Status Engine::AllowValues(const WriteOptions& options) {
+absl::Status Engine::AllowValues(uint64_t value_bytes, const WriteOptions& options) {
   if (!FitsBatch(options)) return RefuseBatchOptions(options);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   WriteGate::Pass pass(gate_.get());
-  RETURN_IF_ERROR(pass.Enter(std::string_view("\0\0\0\0", kBatchHeaderBytes), options.no_slowdown));
+  RETURN_IF_ERROR(pass.EnterValues(value_bytes, options.no_slowdown));
   return catalog_->EnableValueFiles();
 }
 
-absl::StatusOr<ValueStore::Written> Engine::AppendValue(std::string_view value) {
-  absl::StatusOr<ValueStore::Written> written = core_->values.Append(value);
+absl::StatusOr<ValueWriter::Written> Engine::AppendValue(std::string_view value) {
+  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(value);
   if (written.ok()) [[likely]] {
     core_->statistics.Add(Ticker::kValueBytes, value.size());
   } else if (absl::IsResourceExhausted(written.status())) {
@@ -32,9 +32,9 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
                                   const WriteOptions& options) {
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.column_family = family.name, .key = key}; });
-  RETURN_IF_ERROR(AllowValues(options));
+  RETURN_IF_ERROR(AllowValues(value.size(), options));
   Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
-  ASSIGN_OR_RETURN(ValueStore::Written written, AppendValue(value));
+  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(value));
   separated.files.push_back(std::move(written.file));
   AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(written.reference));
   const absl::Status status = CommitWatched(separated.batch, options);
@@ -59,8 +59,8 @@ absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const
       continue;
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
-    if (separated.values.empty()) RETURN_IF_ERROR(AllowValues(options));
-    ASSIGN_OR_RETURN(ValueStore::Written written, AppendValue(entry.value));
+    if (separated.values.empty()) RETURN_IF_ERROR(AllowValues(batch.size(), options));
+    ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(entry.value));
     separated.values.push_back(written.reference);
     AppendBatchEntry(&separated.batch, ValueKind::kReference, entry.family, entry.key,
                      EncodeValueReference(written.reference));
@@ -74,7 +74,7 @@ absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const
 
 void Engine::TakeBack(const Separated& separated) {
   for (auto value = separated.values.rbegin(); value != separated.values.rend(); ++value)
-    core_->values.TakeBack(*value);
+    core_->values.fresh().TakeBack(*value);
 }
 
 void Engine::KeepIfInDoubt(const absl::Status& committed, const Separated& separated) {

@@ -52,13 +52,18 @@ bool WriteGate::MemoryIsShort() const {
   return input_.unreclaimable_memory_bytes / kShortMemoryPercent >= limits_.memory_limit_bytes / 100;
 }
 
-void WriteGate::Update(int level0_runs, uint64_t debt_bytes) {
+void WriteGate::Update(int level0_runs, uint64_t debt_bytes, const ValueCollection* values) {
   const Core& core = *state_->core;
   // What the limits are made of, all families have from the tuning.
   const CompactionPolicy& policy = state_->families.begin()->second->policy;
   limits_ = MakeThrottleLimits(policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
   input_.level0_runs = level0_runs;
   input_.debt_bytes = debt_bytes;
+  const ValueCollection none;
+  const ValueCollection& collection = values != nullptr ? *values : none;
+  input_.value_bytes = collection.bytes;
+  input_.soft_value_bytes = collection.soft_bytes;
+  input_.hard_value_bytes = collection.hard_bytes;
   DecideAndWake();
 }
 
@@ -298,7 +303,7 @@ absl::Status WriteGate::Pace(Writer* writer) {
   if (writer->no_slowdown && writer->pacing_micros > 0) {
     return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
   }
-  busy_until_nanos_ = begins + NanosAtRate(writer->batch_bytes, decided_.bytes_per_second);
+  busy_until_nanos_ = begins + NanosAtRate(writer->paced_bytes, decided_.bytes_per_second);
   return absl::OkStatus();
 }
 
@@ -341,14 +346,13 @@ void WriteGate::Leave(size_t bytes) {
   state_->NotifyChanged();
 }
 
-absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
-  if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
-  RETURN_IF_ERROR(CheckSize(BatchCount(batch), batch.size()));
+absl::Status WriteGate::EnterSlowly(const Load& load, bool no_slowdown, size_t* counted_bytes) {
+  RETURN_IF_ERROR(CheckSize(load.entries, load.batch_bytes));
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
-  Writer writer{.batch_bytes = batch.size(),
-                .bytes = MemTable::BytesOfBatch(batch),
+  Writer writer{.paced_bytes = load.paced_bytes,
+                .bytes = MemTable::BytesOfBatch(load.entries, load.batch_bytes),
                 .no_slowdown = no_slowdown,
                 .alone_since_micros = arrived};
   if (!EntersAtOnce(&writer)) {

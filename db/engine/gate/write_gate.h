@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "db/decide/pacing/throttle.h"
 #include "db/engine/core/database_state.h"
+#include "db/format/batch_format.h"
 #include "db/state/memtable/memtable.h"
 
 namespace sepal {
@@ -52,7 +53,15 @@ class WriteGate {
       if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited &&
           MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
         return absl::OkStatus();
-      return gate_->EnterSlowly(batch, no_slowdown, &counted_bytes_);
+      if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
+      return gate_->EnterSlowly({BatchCount(batch), batch.size(), batch.size()}, no_slowdown, &counted_bytes_);
+    }
+    // The same for values that go to value files, before the batch that refers to them: they take their time at the
+    // allowed rate, and next to no memory.
+    absl::Status EnterValues(uint64_t value_bytes, bool no_slowdown) {
+      if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) [[likely]]
+        return absl::OkStatus();
+      return gate_->EnterSlowly({/*entries=*/1, kBatchHeaderBytes, value_bytes}, no_slowdown, &counted_bytes_);
     }
 
     // What was let in lies in memtables.
@@ -78,8 +87,8 @@ class WriteGate {
   void TellOfChange() EXCLUDES_STATE_LOCK;
 
   // Decides anew. To be called whenever what the throttle looks at has changed: the most of all column families
-  // (ThrottleInput).
-  void Update(int level0_runs, uint64_t debt_bytes) REQUIRES_STATE_LOCK;
+  // (ThrottleInput). `values` may be null.
+  void Update(int level0_runs, uint64_t debt_bytes, const ValueCollection* values) REQUIRES_STATE_LOCK;
   const ThrottleRate& current() const REQUIRES_STATE_LOCK { return decided_; }
   // So many more flushes, or compactions, wait for space on the disk; fewer where it is negative.
   void CountWaitingForSpace(BackgroundWork work, int more) REQUIRES_STATE_LOCK;
@@ -88,11 +97,16 @@ class WriteGate {
   bool MemoryIsShort() const REQUIRES_STATE_LOCK;
 
  private:
+  struct Load {
+    uint32_t entries;
+    size_t batch_bytes;
+    uint64_t paced_bytes;  // what takes its time where the rate is limited
+  };
   // What a writer does next, with no lock held.
   enum class Step : uint8_t { kGoIn, kFlush, kGiveBackMemory };
   // A writer that did not go in at once.
   struct Writer {
-    const size_t batch_bytes;
+    const uint64_t paced_bytes;
     const size_t bytes;  // by MemTable::BytesOfBatch
     const bool no_slowdown;
     // Since when nothing is under way that would make room.
@@ -108,7 +122,7 @@ class WriteGate {
     bool throttle_changed = false;  // since listeners were last told
   };
 
-  absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) EXCLUDES_STATE_LOCK;
+  absl::Status EnterSlowly(const Load& load, bool no_slowdown, size_t* counted_bytes) EXCLUDES_STATE_LOCK;
   // Whether it is let in without a wait. If not, it is in line.
   bool EntersAtOnce(Writer* writer) EXCLUDES_STATE_LOCK;
   // Waits until the writer is let in, is refused, or has something to do first. After the first two it is in line no

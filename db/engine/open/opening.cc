@@ -446,7 +446,7 @@ absl::Status Opening::ReplayLogs() {
         "the logs have a torn end; %u bytes that were never acknowledged as durable are dropped: %s",
         logs_.dropped_bytes, logs_.torn);
   }
-  return parts_.core->values.Sync();
+  return parts_.core->values.fresh().Sync();
 }
 
 absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
@@ -487,6 +487,7 @@ absl::Status Opening::PublishFamilies() {
     std::shared_ptr<MemTable> active = made ? nullptr : replayed->second.memtable;
     if (active == nullptr) active = NewMemTable(family->order);
     const SequenceNumber flushed_through = made ? SequenceNumber() : replayed->second.flushed_through;
+    state.value_space.AddAll(*version);
     family->Open(std::move(active), std::move(version), flushed_through, &parts_.core->epochs);
     std::vector<FilterEpoch>& epochs = state_.families.at(id).schema.filter_epochs;
     if (!epochs.empty()) family->SetFilterEpochs(std::move(epochs), &parts_.core->epochs);

@@ -28,6 +28,7 @@ void Opening::HoldValueFiles() {
     if (!parsed.has_value() || parsed->kind != FileKind::kValues) continue;
     value_files_.insert(parsed->number);
     values.Hold(values.Pin(parsed->number));
+    values.NoteEnded(parsed->number, entry.size_bytes);
   }
 }
 
@@ -58,7 +59,7 @@ absl::StatusOr<ValueReference> Opening::CopyValue(const ValueReference& referenc
   ValueStore& values = parts_.core->values;
   std::string value;
   RETURN_IF_ERROR(values.Read(reference, &value));
-  ASSIGN_OR_RETURN(const ValueStore::Written written, values.Append(value));
+  ASSIGN_OR_RETURN(const ValueWriter::Written written, values.fresh().Append(value));
   if (new_value_files_.empty() || new_value_files_.back() != written.file->number()) {
     new_value_files_.push_back(written.file->number());
     values.Hold(written.file);
@@ -105,7 +106,8 @@ void Opening::StartValues() {
                      .new_file_number = [catalog] { return catalog->NewFileNumber(); },
                      .new_file_id = [catalog, seed] { return Mix64(seed + catalog->NewFileNumber().value()); },
                      .file_bytes = tuning_.value_file_bytes,
-                     .step_bytes = tuning_.log_allocation_bytes});
+                     .step_bytes = tuning_.log_allocation_bytes,
+                     .compactions = core.PacingFor(Executor::Priority::kCompaction)});
 }
 
 void Opening::RemoveNewValueFiles() {

@@ -69,7 +69,7 @@ void TableSums::Add(const TableSums& other) {
 void TableSums::Add(const TableFile& table) {
   const TableMetadata& m = table.metadata();
   TableSums one;
-  one.totals = {m.size_bytes, m.entries, m.tombstones};
+  one.totals = {m.size_bytes, m.entries, m.tombstones, ValueBytes(m)};
   one.lowest_sequence = m.lowest_sequence;
   one.highest_sequence = m.highest_sequence;
   if (m.highest_sequence > SequenceNumber(0)) one.least_newest = m.highest_sequence;

@@ -60,12 +60,13 @@ struct TableTotals {
   uint64_t bytes = 0;
   uint64_t entries = 0;
   uint64_t tombstones = 0;
+  uint64_t value_bytes = 0;  // of values in value files
 
   friend TableTotals operator+(const TableTotals& a, const TableTotals& b) {
-    return {a.bytes + b.bytes, a.entries + b.entries, a.tombstones + b.tombstones};
+    return {a.bytes + b.bytes, a.entries + b.entries, a.tombstones + b.tombstones, a.value_bytes + b.value_bytes};
   }
   friend TableTotals operator-(const TableTotals& a, const TableTotals& b) {
-    return {a.bytes - b.bytes, a.entries - b.entries, a.tombstones - b.tombstones};
+    return {a.bytes - b.bytes, a.entries - b.entries, a.tombstones - b.tombstones, a.value_bytes - b.value_bytes};
   }
   friend bool operator==(const TableTotals&, const TableTotals&) = default;
 };

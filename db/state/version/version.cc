@@ -119,6 +119,12 @@ uint64_t Version::Bytes() const {
   return bytes;
 }
 
+uint64_t Version::ValueBytes() const {
+  uint64_t bytes = 0;
+  for (const LevelRun& r : runs_) bytes += r.run->sums().totals.value_bytes;
+  return bytes;
+}
+
 uint64_t Version::Entries(int level) const {
   uint64_t entries = 0;
   for (const RunRef& run : levels_[level]) entries += run->entries();

@@ -65,6 +65,8 @@ class Version {
   int NumTables() const;
   uint64_t Bytes(int level) const;
   uint64_t Bytes() const;
+  // Of values in value files that tables refer to.
+  uint64_t ValueBytes() const;
   uint64_t Entries(int level) const;
   uint64_t Entries() const;
   // What sketches say about all tables. Cost: 1 KiB for each run, once all tables are settled (key_sums.h).

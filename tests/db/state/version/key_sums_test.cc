@@ -55,7 +55,7 @@ TableTotals TotalsAnew(const std::vector<TableRef>& tables) {
   TableTotals totals;
   for (const TableRef& table : tables) {
     const TableMetadata& m = table->metadata();
-    totals = totals + TableTotals{m.size_bytes, m.entries, m.tombstones};
+    totals = totals + TableTotals{m.size_bytes, m.entries, m.tombstones, ValueBytes(m)};
   }
   return totals;
 }

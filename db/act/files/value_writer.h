@@ -1,0 +1,100 @@
+// Appends values to value files (db/format/value_file.h), to one after another.
+//
+// Laws:
+// - What was written never changes, and no file is written to by two openings.
+// - A failed sync is final, as it is for the log.
+// - Where there is no space, Append fails with ResourceExhausted and nothing refers to what was written.
+//
+// Thread-safety: everything may run concurrently.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/act/files/rate_limited_file.h"
+#include "db/format/value_reference.h"
+#include "sepal/file_system.h"
+#include "util/base/numbers.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+class ValueFile;
+using ValueFileRef = std::shared_ptr<const ValueFile>;
+
+// Where values go. Pointers outlive the writer.
+struct ValueOutputs {
+  Directory* directory = nullptr;
+  uint64_t database_id = 0;
+  std::function<FileNumber()> new_file_number;
+  std::function<uint64_t()> new_file_id;
+  std::function<ValueFileRef(FileNumber)> pin;
+  // A file gets no more values, and has so many bytes.
+  std::function<void(FileNumber, uint64_t bytes)> ended;
+  // Files end at about `file_bytes`, and get space in steps of `step_bytes`.
+  uint64_t file_bytes = uint64_t{64} << 20;
+  uint64_t step_bytes = uint64_t{4} << 20;
+  Pacing pacing = {};
+};
+
+class ValueWriter {
+ public:
+  ValueWriter() = default;
+  ValueWriter(const ValueWriter&) = delete;
+  ValueWriter& operator=(const ValueWriter&) = delete;
+
+  // Before anything else is called.
+  void Start(ValueOutputs outputs) { to_ = std::move(outputs); }
+
+  struct Written {
+    ValueReference reference;
+    ValueFileRef file;  // to be held until what has the reference holds it
+  };
+  absl::StatusOr<Written> Append(std::string_view value) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // Of what Append returned, once: nothing has the reference, nor ever had. The next value takes its place, if none has
+  // followed.
+  void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // Makes all durable that was appended before the call. Cost where all is: two loads.
+  absl::Status Sync() ABSL_LOCKS_EXCLUDED(append_mutex_, sync_mutex_);
+  // What is appended from now on goes into another file.
+  void EndFile() ABSL_LOCKS_EXCLUDED(append_mutex_);
+
+ private:
+  // A file that is written to, or that has what is not durable.
+  struct Output {
+    FileNumber number;
+    ValueFileRef file;
+    std::shared_ptr<WritableFile> writer;
+    uint64_t end = 0;    // guarded by `append_mutex_`, as is the rest but `named`
+    uint64_t space = 0;  // up to which space is reserved
+    bool dirty = false;
+    bool named = false;  // the name is durable; guarded by `sync_mutex_`
+  };
+
+  absl::Status BeginFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  absl::Status Reserve(uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  void EndActive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mutex_);
+  absl::Status SyncOutputs(const std::vector<std::shared_ptr<Output>>& outputs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_);
+
+  ValueOutputs to_;  // constant once anything is appended
+
+  // Bytes of values: appended, and durable.
+  std::atomic<uint64_t> appended_{0};
+  std::atomic<uint64_t> durable_{0};
+
+  Mutex sync_mutex_;  // taken before `append_mutex_`
+  Mutex append_mutex_;
+  std::shared_ptr<Output> active_ ABSL_GUARDED_BY(append_mutex_);
+  std::vector<std::shared_ptr<Output>> outputs_ ABSL_GUARDED_BY(append_mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(append_mutex_);
+};
+
+}  // namespace sepal

@@ -1,0 +1,70 @@
+#include "db/act/jobs/value_mover.h"
+
+#include "db/decide/visibility/visibility.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+// A window is passed on when it has so many values, bytes of values, or entries.
+constexpr size_t kMostValues = 64;
+constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+constexpr size_t kMostEntries = 1024;
+
+}  // namespace
+
+std::optional<ValueReference> ValueMover::ToMove(const InternalKeyView& key, std::string_view value) const {
+  if (MeaningOf(key.trailer) != Meaning::kReference) return std::nullopt;
+  const std::optional<ValueReference> reference = ParseValueReference(value);
+  return reference.has_value() && collection_->Empties(reference->file) ? reference : std::nullopt;
+}
+
+absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value, bool first_of_key) {
+  const std::optional<ValueReference> reference = ToMove(key, value);
+  if (!reference.has_value() && window_.empty()) return emit_(key, value, first_of_key);
+  if (reference.has_value()) {
+    wanted_.push_back(*reference);
+    of_.push_back(window_.size());
+    wanted_bytes_ += reference->bytes;
+  }
+  window_.push_back({InternalKey(key), std::string(value), first_of_key});
+  const bool full = wanted_.size() >= kMostValues || wanted_bytes_ >= kMostBytes || window_.size() >= kMostEntries;
+  return full ? Drain() : absl::OkStatus();
+}
+
+absl::Status ValueMover::Drain() {
+  RETURN_IF_ERROR(MoveAll());
+  const std::vector<Entry> window = std::exchange(window_, {});
+  for (const Entry& entry : window) RETURN_IF_ERROR(emit_(entry.key.view(), entry.value, entry.first_of_key));
+  return absl::OkStatus();
+}
+
+absl::Status ValueMover::MoveAll() {
+  std::vector<absl::StatusOr<CachePin>> values(wanted_.size());
+  store_->FetchMany(wanted_, /*fill_cache=*/false,
+                    [&](size_t i, absl::StatusOr<CachePin> value) { values[i] = std::move(value); });
+  // In key order, so that scans find them in the order in which they ask for them.
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (absl::IsDataLoss(values[i].status())) {
+      store_->NoteUnreadable(wanted_[i].file);
+      continue;
+    }
+    RETURN_IF_ERROR(values[i].status());
+    RETURN_IF_ERROR(MoveOne(values[i]->bytes(), &window_[of_[i]]));
+  }
+  wanted_.clear();
+  of_.clear();
+  wanted_bytes_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status ValueMover::MoveOne(std::string_view value, Entry* entry) {
+  ASSIGN_OR_RETURN(ValueWriter::Written written, store_->moved().Append(value));
+  entry->value = EncodeValueReference(written.reference);
+  bytes_moved_ += value.size();
+  if (files_.empty() || files_.back() != written.file) files_.push_back(std::move(written.file));
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

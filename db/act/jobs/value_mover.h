@@ -1,0 +1,70 @@
+// Moves the values out of value files that are to be emptied (db/decide/compaction/value_collection.h), as a compaction
+// writes the entries that refer to them: each gets a reference to where its value lies then.
+//
+// Entries go through a window, so that the values of many are read together, and leave it in the order in which they
+// came. A value that cannot be read as it was written stays where it is, and so does what refers to it.
+//
+// Laws:
+// - What an entry means does not change, but for the place of its value. Whatever still has the old reference, as a
+//   table that a snapshot or an iterator holds, holds the old file too.
+// - The caller syncs the store's `moved` writer before the edit that names the tables, and keeps `TakeFiles` until they
+//   hold the files.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "db/act/files/value_store.h"
+#include "db/decide/compaction/value_collection.h"
+#include "db/format/value_reference.h"
+#include "table/key/internal_key.h"
+
+namespace sepal {
+
+class ValueMover {
+ public:
+  using Emit = std::function<absl::Status(const InternalKeyView& key, std::string_view value, bool first_of_key)>;
+  // `store` must outlive it.
+  ValueMover(ValueStore* store, ValueCollectionRef collection, Emit emit)
+      : store_(store), collection_(std::move(collection)), emit_(std::move(emit)) {}
+
+  absl::Status Add(const InternalKeyView& key, std::string_view value, bool first_of_key);
+  // Passes on what is in the window. To be called at the end, too.
+  absl::Status Drain();
+
+  // Of values that were moved.
+  uint64_t bytes_moved() const { return bytes_moved_; }
+  std::vector<ValueFileRef> TakeFiles() { return std::move(files_); }
+
+ private:
+  struct Entry {
+    InternalKey key;
+    std::string value;
+    bool first_of_key;
+  };
+
+  // The reference, if its value is to be moved.
+  std::optional<ValueReference> ToMove(const InternalKeyView& key, std::string_view value) const;
+  absl::Status MoveAll();
+  absl::Status MoveOne(std::string_view value, Entry* entry);
+
+  ValueStore* const store_;
+  const ValueCollectionRef collection_;
+  const Emit emit_;
+  std::vector<Entry> window_;
+  std::vector<ValueReference> wanted_;  // of entries `of_`, ascending
+  std::vector<size_t> of_;
+  uint64_t wanted_bytes_ = 0;
+  uint64_t bytes_moved_ = 0;
+  std::vector<ValueFileRef> files_;
+};
+
+}  // namespace sepal
