@@ -30,6 +30,8 @@ struct EngineSettings {
   bool compress = true;
   // Past the operating system's cache, for those that can.
   bool direct_reads = false;
+  // Values are counters (Session::Increment).
+  bool counters = false;
   // Nothing is flushed, not even a full memtable: the log alone holds all that is written.
   bool keep_in_log = false;
 };
@@ -60,6 +62,11 @@ class Session {
   virtual void Put(std::string_view key, std::string_view value, bool sync) = 0;
   virtual void PutBatch(std::span<const Entry> entries) = 0;
   virtual void Delete(std::string_view key) = 0;
+  // Adds to the counter of the key, of eight bytes, little-endian, which is 0 where there is none. By the engine's own
+  // merge where it has one, else by a read and a put.
+  virtual void Increment(std::string_view key, uint64_t by);
+  // Deletes the keys in [begin, end): by a call where the engine has one, else one by one.
+  virtual void DeleteRange(std::string_view begin, std::string_view end);
   // Whether the key exists; if so, its value, which lives until the session's next call.
   virtual bool Get(std::string_view key, std::string_view* value) = 0;
   // How many of the keys exist. Each value is set, or empty for an absent key; they live until the next call.

@@ -10,11 +10,13 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
 #include "tools/terminal/latency.h"
+#include "util/base/coding.h"
 #include "util/base/strings.h"
 #include "util/thread/sync.h"
 
@@ -23,6 +25,18 @@ namespace {
 
 rocksdb::Slice ToSlice(std::string_view s) { return rocksdb::Slice(s.data(), s.size()); }
 std::string_view ToView(const rocksdb::Slice& s) { return std::string_view(s.data(), s.size()); }
+
+// As RocksDB's own "uint64add", which its public headers leave out.
+class AddCounters final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "AddCounters"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& operand, std::string* result,
+             rocksdb::Logger*) const override {
+    result->clear();
+    PutFixed64(result, (existing != nullptr ? DecodeFixed64(existing->data()) : 0) + DecodeFixed64(operand.data()));
+    return true;
+  }
+};
 
 class RocksDbCursor final : public Cursor {
  public:
@@ -60,6 +74,14 @@ class RocksDbSession final : public Session {
     Require(db_->Write({}, &batch_), "rocksdb Write");
   }
   void Delete(std::string_view key) override { Require(db_->Delete({}, family_, ToSlice(key)), "rocksdb Delete"); }
+  void Increment(std::string_view key, uint64_t by) override {
+    char operand[8];
+    EncodeFixed64(operand, by);
+    Require(db_->Merge({}, family_, ToSlice(key), rocksdb::Slice(operand, sizeof operand)), "rocksdb Merge");
+  }
+  void DeleteRange(std::string_view begin, std::string_view end) override {
+    Require(db_->DeleteRange({}, family_, ToSlice(begin), ToSlice(end)), "rocksdb DeleteRange");
+  }
   bool Get(std::string_view key, std::string_view* value) override {
     pinned_.Reset();
     const rocksdb::Status status = db_->Get(read_options_, family_, ToSlice(key), &pinned_);
@@ -121,6 +143,7 @@ class RocksDbEngine final : public Engine {
     options_.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(settings.memory_bytes, cache);
     options_.compression = settings.compress ? rocksdb::kSnappyCompression : rocksdb::kNoCompression;
     options_.use_direct_reads = settings.direct_reads;
+    if (settings.counters) options_.merge_operator = std::make_shared<AddCounters>();
     if (settings.separate_from > 0) {
       options_.enable_blob_files = true;
       options_.min_blob_size = settings.separate_from;

@@ -25,6 +25,8 @@ constexpr WorkloadEntry kWorkloads[] = {
      "openings after the death of a process that had everything in the log only, that is about 1.2 times the "
      "bytes of all entries: every engine's memtables are large enough (LevelDB, which has at most two of 1 "
      "GiB, does no background work, and is left out beyond), and it is made sure; entries a second"},
+    {"incrementrandom", "additions to counters of 1,000 keys, by the engine's merge where it has one"},
+    {"deleterangemix", "puts of random keys, and for each 100th the deletion of a range of 10 keys"},
     {"ycsbload", "puts of every key once in random order, for YCSB's workloads"},
     {"filluniquerandom", "puts of every key once in random order"},
     {"readrandom", "gets of present keys"},
@@ -50,7 +52,7 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"ycsbf", "YCSB's F: 50 % reads, 50 % reads with an update of what was read"},
     {"ycsbsettle", "the wait for background work after YCSB's workloads; entries a second"},
 };
-constexpr size_t kFirstOnUniqueFill = 7, kYcsbWorkloads = 7;
+constexpr size_t kFirstOnUniqueFill = 9, kYcsbWorkloads = 7;
 constexpr uint64_t kKeysOfMultiGet = 64;
 // Cold reads are few, so that hardly any block is met twice.
 constexpr uint64_t kEntriesPerColdRead = 100;
@@ -84,6 +86,8 @@ class Scenario {
                         .operations = std::min<uint64_t>(10'000, options_.entries / 20 + 1)},
                        true));
     }
+    if (workload == "incrementrandom") report(IncrementRandom(meter));
+    if (workload == "deleterangemix") report(DeleteRangeMix(meter));
     if (workload == "filluniquerandom" || workload == "ycsbload")
       report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
     const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);
@@ -167,6 +171,43 @@ class Scenario {
                       .seconds = options_.duration_seconds,
                       .finish = true},
                      false);
+  }
+
+  Totals IncrementRandom(Meter* meter) {
+    constexpr uint64_t kCounters = 1000;
+    const WorkloadPlan plan{.name = "incrementrandom",
+                            .threads = threads_,
+                            .operations = options_.entries,
+                            .finish = true,
+                            .written_bytes_each = static_cast<uint64_t>(options_.key_bytes) + sizeof(uint64_t)};
+    return meter->Run(plan, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      Random draws = Draws(worker);
+      worker->Loop(kFastStride,
+                   [&](uint64_t) { worker->session->Increment(Format(&key, draws.Uniform(kCounters)), 1); });
+    });
+  }
+
+  Totals DeleteRangeMix(Meter* meter) {
+    constexpr uint64_t kPutsOfDelete = 100, kKeysOfDelete = 10;
+    const WorkloadPlan plan{.name = "deleterangemix",
+                            .threads = threads_,
+                            .operations = options_.entries,
+                            .finish = true,
+                            .written_bytes_each = EntryBytes()};
+    return meter->Run(plan, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes), end(options_.key_bytes);
+      tools::ValueGenerator values = Values(worker->index);
+      Random draws = Draws(worker);
+      worker->Loop(kFastStride, [&](uint64_t i) {
+        const uint64_t number = draws.Uniform(options_.entries);
+        if (i % kPutsOfDelete == kPutsOfDelete - 1) {
+          worker->session->DeleteRange(Format(&key, number), Format(&end, number + kKeysOfDelete));
+        } else {
+          worker->session->Put(Format(&key, number), values.Next(static_cast<size_t>(options_.value_bytes)), false);
+        }
+      });
+    });
   }
 
   // Puts of keys drawn among all.
@@ -416,7 +457,8 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
                           .entries = options.entries,
                           .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
                           .separate_from = options.separate_from,
-                          .compress = options.compress};
+                          .compress = options.compress,
+                          .counters = scenario == "incrementrandom"};
   const auto note = [&](Measurement measurement) {
     measurement.engine = engine.name;
     measurement.threads = threads;

@@ -3,7 +3,9 @@
 #include "absl/strings/str_format.h"
 #include "bench/compare/engine.h"
 #include "sepal/db.h"
+#include "sepal/merge_operator.h"
 #include "tools/terminal/latency.h"
+#include "util/base/coding.h"
 #include "util/base/strings.h"
 
 namespace sepal::compare {
@@ -43,6 +45,14 @@ class SepalSession final : public Session {
     Require(db_->Write(batch_), "sepal Write");
   }
   void Delete(std::string_view key) override { Require(db_->Delete(key), "sepal Delete"); }
+  void Increment(std::string_view key, uint64_t by) override {
+    char operand[8];
+    EncodeFixed64(operand, by);
+    Require(db_->Merge(key, {operand, sizeof operand}), "sepal Merge");
+  }
+  void DeleteRange(std::string_view begin, std::string_view end) override {
+    Require(db_->DeleteRange(begin, end), "sepal DeleteRange");
+  }
   bool Get(std::string_view key, std::string_view* value) override {
     const absl::Status status = db_->Get(key, pinned_);
     if (status.ok()) {
@@ -90,6 +100,7 @@ class SepalEngine final : public Engine {
     options_.family.compression = settings.compress ? CompressionKind::kSnappy : CompressionKind::kNone;
     options_.family.separate_from = settings.separate_from;
     options_.direct_reads = settings.direct_reads;
+    if (settings.counters) options_.family.merge_operator = MergeOperators::Add64();
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options_, settings.path);
     Require(db.status(), "sepal Open");
     db_ = std::move(*db);
@@ -106,9 +117,9 @@ class SepalEngine final : public Engine {
         filter.lane_bits_per_key + filter.guard_bits_per_key, filter.lane_bits_per_key, filter.guard_bits_per_key,
         options_.family.compression == CompressionKind::kNone ? "no compression" : "Snappy",
         options_.family.block_bytes,
-        options_.family.separate_from == 0
-            ? "values beside their keys"
-            : absl::StrFormat("values of %u bytes and more in value files, uncompressed", options_.family.separate_from));
+        options_.family.separate_from == 0 ? "values beside their keys"
+                                           : absl::StrFormat("values of %u bytes and more in value files, uncompressed",
+                                                             options_.family.separate_from));
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<SepalSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {

@@ -190,6 +190,9 @@ void sepal_options_set_max_space_amplification(sepal_options_t* options, double 
 void sepal_options_set_separate_from(sepal_options_t* options, size_t bytes) {
   options->rep.family.separate_from = bytes;
 }
+void sepal_options_set_last_level_inline_below(sepal_options_t* options, size_t bytes) {
+  options->rep.family.last_level_inline_below = bytes;
+}
 
 void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds) {
   options->rep.family.ttl = std::chrono::milliseconds(milliseconds);

@@ -20,6 +20,7 @@ void ForEachOption(Visit visit) {
   visit(9, &ColumnFamilyOptions::compaction_style);
   visit(11, &ColumnFamilyOptions::max_space_amplification);
   visit(13, &ColumnFamilyOptions::separate_from);
+  visit(15, &ColumnFamilyOptions::last_level_inline_below);
 }
 
 template <class T>

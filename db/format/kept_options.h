@@ -11,6 +11,7 @@
 // | 9   | compaction_style        | byte: 0 lazy leveling, 1 leveled, 2 universal                 | 0       |
 // | 11  | max_space_amplification | double, fixed64                                               | 2       |
 // | 13  | separate_from           | varint                                                        | 0       |
+// | 15  | last_level_inline_below | varint                                                        | 0       |
 //
 // A field is written only where the option differs from the value in the last column. No data depends on these fields:
 // a reader that does not know them uses options of its own.

@@ -416,6 +416,7 @@ SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options,
 SEPAL_C_EXPORT void sepal_options_set_max_space_amplification(sepal_options_t* options, double most);
 /* Values of puts from so many bytes on are written once, to value files; 0: none are. */
 SEPAL_C_EXPORT void sepal_options_set_separate_from(sepal_options_t* options, size_t bytes);
+SEPAL_C_EXPORT void sepal_options_set_last_level_inline_below(sepal_options_t* options, size_t bytes);
 
 /* --- comparators --- */
 

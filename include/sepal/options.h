@@ -86,6 +86,9 @@ struct ColumnFamilyOptions {
   // that does not know value files refuses a database that has them, and DB::Repair does not repair one yet
   // (Unimplemented).
   size_t separate_from = 0;
+  // Of values in value files, those of fewer bytes come back beside their keys when a compaction writes the last level:
+  // they are written once more, and scans find them in the tables. 0: none come back.
+  size_t last_level_inline_below = 0;
 };
 
 struct ColumnFamilyDescriptor {

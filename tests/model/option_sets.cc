@@ -57,6 +57,7 @@ void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
       Choose(random, {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal});
   options->max_space_amplification = Choose(random, {1.0, 1.5, 2.0, 100.0});
   options->separate_from = Choose<size_t>(random, {0, 0, 64, 100});
+  options->last_level_inline_below = Choose<size_t>(random, {0, 0, 90, 1000});
   options->compression = Choose(random, kCompressions);
   options->compression_per_level.clear();
   if (random->OneIn(3)) {

@@ -92,6 +92,10 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   AddBytes(app, "--separate_from", &o->separate_from, "Values from so many bytes on go to value files; 0: none")
       ->capture_default_str()
       ->group("Engine");
+  AddBytes(app, "--last_level_inline_below", &o->last_level_inline_below,
+           "Values in value files of fewer bytes come back into the tables of the last level; 0: none")
+      ->capture_default_str()
+      ->group("Engine");
   app->add_option("--max_space_amplification", o->max_space_amplification,
                   "Bytes of tables divided by bytes of live data")
       ->check(CLI::Range(1.0, 1e6))
@@ -157,6 +161,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   }
   options.family.max_space_amplification = max_space_amplification;
   options.family.separate_from = separate_from;
+  options.family.last_level_inline_below = last_level_inline_below;
   options.family.ttl = std::chrono::milliseconds(static_cast<int64_t>(ttl_seconds * 1000));
   const std::optional<CompressionKind> compression = CompressionFromName(Codec());
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));

@@ -49,6 +49,7 @@ struct DbBenchOptions {
   uint64_t rate_limiter_bytes_per_sec = 0;
   double max_space_amplification = ColumnFamilyOptions().max_space_amplification;
   size_t separate_from = 0;
+  size_t last_level_inline_below = 0;
   bool use_existing_db = false;
   bool sync = false;
   bool disable_wal = false;

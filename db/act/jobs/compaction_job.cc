@@ -7,7 +7,6 @@
 
 #include "db/act/jobs/sliced_job.h"
 #include "db/act/jobs/table_series.h"
-#include "db/act/jobs/value_mover.h"
 #include "db/decide/compaction/subcompactions.h"
 #include "db/decide/pacing/read_ahead_share.h"
 #include "db/decide/writing/output_splitter.h"
@@ -80,7 +79,7 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
     return tables.Add(key, value);
   };
   std::optional<ValueMover> mover;
-  if (input.collection != nullptr) mover.emplace(input.values, input.collection, write);
+  if (input.moves.any()) mover.emplace(input.moves, write);
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) {
     return mover.has_value() ? mover->Add(key, value, first_of_key) : write(key, value, first_of_key);
   };

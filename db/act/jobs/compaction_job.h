@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "db/act/files/value_store.h"
 #include "db/act/jobs/table_output.h"
+#include "db/act/jobs/value_mover.h"
 #include "db/decide/compaction/compaction_plan.h"
-#include "db/decide/compaction/value_collection.h"
 #include "db/decide/visibility/retention.h"
 #include "db/state/version/table_file.h"
 #include "sepal/env.h"
@@ -47,9 +46,7 @@ struct CompactionJobInput {
   RangeTombstonesRef ranges = nullptr;
   // As for Retention.
   std::shared_ptr<const StripeFilter> filter = nullptr;
-  // Values are moved out of the files that it empties; null: of none.
-  ValueCollectionRef collection = nullptr;
-  ValueStore* values = nullptr;
+  ValueMoves moves = {};
   RunNumber output_run;
   int max_threads = 1;
   // The memory in which all threads together read ahead.

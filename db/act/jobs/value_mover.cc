@@ -17,7 +17,9 @@ constexpr size_t kMostEntries = 1024;
 std::optional<ValueReference> ValueMover::ToMove(const InternalKeyView& key, std::string_view value) const {
   if (MeaningOf(key.trailer) != Meaning::kReference) return std::nullopt;
   const std::optional<ValueReference> reference = ParseValueReference(value);
-  return reference.has_value() && collection_->Empties(reference->file) ? reference : std::nullopt;
+  if (!reference.has_value()) return std::nullopt;
+  const bool moves = moves_.collection != nullptr && moves_.collection->Empties(reference->file);
+  return moves || reference->bytes < moves_.inline_below ? reference : std::nullopt;
 }
 
 absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value, bool first_of_key) {
@@ -42,12 +44,12 @@ absl::Status ValueMover::Drain() {
 
 absl::Status ValueMover::MoveAll() {
   std::vector<absl::StatusOr<CachePin>> values(wanted_.size());
-  store_->FetchMany(wanted_, /*fill_cache=*/false,
-                    [&](size_t i, absl::StatusOr<CachePin> value) { values[i] = std::move(value); });
+  moves_.store->FetchMany(wanted_, /*fill_cache=*/false,
+                          [&](size_t i, absl::StatusOr<CachePin> value) { values[i] = std::move(value); });
   // In key order, so that scans find them in the order in which they ask for them.
   for (size_t i = 0; i < values.size(); ++i) {
     if (absl::IsDataLoss(values[i].status())) {
-      store_->NoteUnreadable(wanted_[i].file);
+      moves_.store->NoteUnreadable(wanted_[i].file);
       continue;
     }
     RETURN_IF_ERROR(values[i].status());
@@ -60,7 +62,12 @@ absl::Status ValueMover::MoveAll() {
 }
 
 absl::Status ValueMover::MoveOne(std::string_view value, Entry* entry) {
-  ASSIGN_OR_RETURN(ValueWriter::Written written, store_->moved().Append(value));
+  if (value.size() < moves_.inline_below) {
+    entry->key.trailer = PackTrailer(entry->key.view().sequence(), ValueKind::kPut);
+    entry->value = value;
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(ValueWriter::Written written, moves_.store->moved().Append(value));
   entry->value = EncodeValueReference(written.reference);
   bytes_moved_ += value.size();
   if (files_.empty() || files_.back() != written.file) files_.push_back(std::move(written.file));

@@ -1,5 +1,6 @@
 // Moves the values out of value files that are to be emptied (db/decide/compaction/value_collection.h), as a compaction
-// writes the entries that refer to them: each gets a reference to where its value lies then.
+// writes the entries that refer to them: each gets a reference to where its value lies then. Or brings values back
+// beside their keys, where the last level is to have them (ColumnFamilyOptions::last_level_inline_below).
 //
 // Entries go through a window, so that the values of many are read together, and leave it in the order in which they
 // came. A value that cannot be read as it was written stays where it is, and so does what refers to it.
@@ -29,12 +30,21 @@
 
 namespace sepal {
 
+// What is to be done about values in value files.
+struct ValueMoves {
+  // Must outlive the job.
+  ValueStore* store = nullptr;
+  // Values are moved out of the files that it empties; null: of none.
+  ValueCollectionRef collection = nullptr;
+  // Values of fewer bytes come back beside their keys.
+  uint64_t inline_below = 0;
+  bool any() const { return collection != nullptr || inline_below > 0; }
+};
+
 class ValueMover {
  public:
   using Emit = std::function<absl::Status(const InternalKeyView& key, std::string_view value, bool first_of_key)>;
-  // `store` must outlive it.
-  ValueMover(ValueStore* store, ValueCollectionRef collection, Emit emit)
-      : store_(store), collection_(std::move(collection)), emit_(std::move(emit)) {}
+  ValueMover(ValueMoves moves, Emit emit) : moves_(std::move(moves)), emit_(std::move(emit)) {}
 
   absl::Status Add(const InternalKeyView& key, std::string_view value, bool first_of_key);
   // Passes on what is in the window. To be called at the end, too.
@@ -51,13 +61,12 @@ class ValueMover {
     bool first_of_key;
   };
 
-  // The reference, if its value is to be moved.
+  // The reference, if its value is to be read.
   std::optional<ValueReference> ToMove(const InternalKeyView& key, std::string_view value) const;
   absl::Status MoveAll();
   absl::Status MoveOne(std::string_view value, Entry* entry);
 
-  ValueStore* const store_;
-  const ValueCollectionRef collection_;
+  const ValueMoves moves_;
   const Emit emit_;
   std::vector<Entry> window_;
   std::vector<ValueReference> wanted_;  // of entries `of_`, ascending

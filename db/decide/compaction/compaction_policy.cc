@@ -20,6 +20,7 @@ CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64
   policy.style = options.compaction_style;
   if (policy.style == CompactionStyle::kLazyLeveling) policy.fanout = kLazyFanout;
   policy.max_space_amplification = options.max_space_amplification;
+  policy.last_level_inline = options.last_level_inline_below > 0;
   policy.memtable_bytes = std::max<uint64_t>(memtable_bytes, 1);
   policy.min_rest_bytes = policy.memtable_bytes / 16;
   for (int level = 0; level < kMaxLevels; ++level) {

@@ -79,6 +79,8 @@ struct CompactionPolicy {
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.
   double max_space_amplification = 2;
+  // Values come back from value files into the last level.
+  bool last_level_inline = false;
   // The codec of each level. What changes it by going down is written anew.
   std::array<CompressionKind, kMaxLevels> compression = {};
   // An output table is closed at this size.

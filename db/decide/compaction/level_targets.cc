@@ -29,6 +29,19 @@ uint64_t LastLevelBatches(const CompactionPolicy& policy) {
   return static_cast<uint64_t>(runs > 1 ? runs : policy.fanout);
 }
 
+// With the values in value files that it refers to.
+uint64_t OldestRunBytes(const Version& version) {
+  const TableTotals& totals = version.runs().back().run->sums().totals;
+  return totals.bytes + totals.value_bytes;
+}
+
+// Where values lie in value files, entries are taken for equally large wherever their values are.
+uint64_t LiveBytesWithValues(const Version& version) {
+  if (version.ValueBytes() == 0) return EstimatedLiveBytes(version);
+  const double all = static_cast<double>(version.Bytes() + version.ValueBytes());
+  return std::max(OldestRunBytes(version), static_cast<uint64_t>(all * EstimatedLiveShare(version)));
+}
+
 }  // namespace
 
 int LastLevel(const Version& version) {
@@ -90,22 +103,24 @@ bool LastLevelMovesDown(const Version& version, const CompactionPolicy& policy) 
 
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
   if (version.DeepestLevel() < 1 && version.NumRuns(0) < policy.runs_per_level) return false;
-  const uint64_t oldest = version.runs().back().run->bytes();
-  const uint64_t above = version.Bytes() - oldest;
+  const uint64_t all = version.Bytes() + version.ValueBytes();
+  const uint64_t oldest = OldestRunBytes(version);
+  const uint64_t above = all - oldest;
   if (above == 0 || above < policy.min_rest_bytes) return false;
-  return static_cast<double>(version.Bytes()) > policy.max_space_amplification * static_cast<double>(oldest);
+  return static_cast<double>(all) > policy.max_space_amplification * static_cast<double>(oldest);
 }
 
 uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy) {
   if (!MayExceedSpace(version, policy)) return 0;
-  const double allowed = policy.max_space_amplification * static_cast<double>(EstimatedLiveBytes(version));
-  const double bytes = static_cast<double>(version.Bytes());
+  const double allowed = policy.max_space_amplification * static_cast<double>(LiveBytesWithValues(version));
+  const double bytes = static_cast<double>(version.Bytes() + version.ValueBytes());
   return bytes > allowed ? static_cast<uint64_t>(std::ceil(bytes - allowed)) : 0;
 }
 
 bool MayShadowValues(const Version& version, const CompactionPolicy& policy) {
   const uint64_t all = version.ValueBytes();
-  if (all == 0) return false;
+  // Where values come back into the tables, merging runs for their sake would write all of these anew.
+  if (all == 0 || policy.last_level_inline) return false;
   const uint64_t oldest = version.runs().back().run->sums().totals.value_bytes;
   const double most = MostShadowed(policy.max_space_amplification) * static_cast<double>(oldest);
   return all - oldest > policy.memtable_bytes && static_cast<double>(all - oldest) > most;

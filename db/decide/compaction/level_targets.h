@@ -33,7 +33,8 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy);
 bool LastLevelMovesDown(const Version& version, const CompactionPolicy& policy);
 
-// The bytes of tables over what the space bound allows, by the estimate of live bytes; 0 if no compaction would help.
+// The bytes of tables, and of the values that they refer to, over what the space bound allows, by the estimate of live
+// bytes; 0 if no compaction would help.
 uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy);
 // Whether the bound would be exceeded if nothing but the oldest run were live. While it would not, what is live need
 // not be known.

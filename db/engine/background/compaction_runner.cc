@@ -15,6 +15,11 @@ namespace {
 // Of the limit of memory, for the windows in which a compaction reads ahead.
 constexpr size_t kReadAheadPart = 8;
 
+// Of values in value files, those of fewer bytes come back into the tables.
+uint64_t InlineBelow(const Family& family, const CompactionPlan& plan) {
+  return plan.bottommost ? family.options.last_level_inline_below : 0;
+}
+
 }  // namespace
 
 // Ends a compaction when the database is closed, its family is dropped or its caller wants no more of it, and holds it
@@ -100,10 +105,17 @@ uint64_t CompactionRunner::BytesToMove(const Job& job) const {
     StateLock lock(state_);
     collection = job.family->collection();
   }
+  const bool comes_back = InlineBelow(*job.family, *job.plan) > 0;
   uint64_t bytes = 0;
-  if (collection == nullptr) return bytes;
   for (const CompactionInput& in : job.plan->inputs) {
-    for (const TableRef& table : in.tables) bytes += collection->BytesToMove(table->metadata());
+    for (const TableRef& table : in.tables) {
+      const TableMetadata& m = table->metadata();
+      if (comes_back) {
+        bytes += ValueBytes(m);
+      } else if (collection != nullptr) {
+        bytes += collection->BytesToMove(m);
+      }
+    }
   }
   return bytes;
 }
@@ -224,8 +236,9 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
                         .snapshots = std::move(snapshots),
                         .ranges = std::move(ranges),
                         .filter = std::move(filter),
-                        .collection = std::move(collection),
-                        .values = &core.values,
+                        .moves = {.store = &core.values,
+                                  .collection = std::move(collection),
+                                  .inline_below = InlineBelow(family, *plan)},
                         .output_run = run,
                         .max_threads = slots_->executor()->CompactionConcurrency(),
                         .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,

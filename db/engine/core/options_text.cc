@@ -76,6 +76,8 @@ void ForEachFamilyOption(Visit visit) {
       "max_space_amplification", [](auto& o) -> auto& { return o.max_space_amplification; });
   visit(
       "separate_from", [](auto& o) -> auto& { return o.separate_from; });
+  visit(
+      "last_level_inline_below", [](auto& o) -> auto& { return o.last_level_inline_below; });
 }
 
 constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {

@@ -481,6 +481,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_compaction_style(options, sepal_universal);
   sepal_options_set_max_space_amplification(options, 1.5);
   sepal_options_set_separate_from(options, 4096);
+  sepal_options_set_last_level_inline_below(options, 8192);
   sepal_options_set_background_bytes_per_second(options, 100 << 20);
   sepal_options_set_scrub_seconds(options, 3600);
   char* text = sepal_options_to_text(options);

@@ -152,6 +152,47 @@ TEST_F(ValueCollectionTest, AReopenedDatabaseGoesOnWithTheGarbageOfBefore) {
   ASSERT_NO_FATAL_FAILURE(ExpectAll());
 }
 
+class InlineLastLevelTest : public ValueCollectionTest {
+ protected:
+  void SetUp() override {
+    database.options.family.last_level_inline_below = 2000;
+    ValueCollectionTest::SetUp();
+  }
+};
+
+TEST_F(InlineLastLevelTest, SmallValuesComeBackIntoTheLastLevelAndLargeOnesStay) {
+  for (uint64_t key = 0; key < 100; ++key) {
+    model_[NumberedKey(key)] = Large(std::to_string(key), key % 10 == 3 ? 5000 : 500);
+    ASSERT_OK(db()->Put(NumberedKey(key), model_[NumberedKey(key)]));
+  }
+  ASSERT_OK(Rest());
+  EXPECT_GT(BytesOf(FileKind::kValues), 90'000u);
+  ASSERT_OK(Compact());
+  EXPECT_GT(BytesOf(FileKind::kTable), 90u * 250);  // compressed
+  ASSERT_OK(database.Reopen());
+  EXPECT_THAT(db()->GetProperty("sepal.values").value(), HasSubstr("tables refer to 48.8 KiB"));
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
+  ASSERT_NO_FATAL_FAILURE(PutAll());
+  ASSERT_NO_FATAL_FAILURE(PutAtRandom(4000));
+  ASSERT_OK(Rest());
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
+  ASSERT_OK(Compact());
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
+  ASSERT_OK(db()->Put("z", "z"));  // the last that a memtable held
+  ASSERT_OK(Compact());
+  EXPECT_LE(Files(FileKind::kValues).size(), 3u);
+}
+
+TEST_F(InlineLastLevelTest, SpaceStaysWithinItsBound) {
+  ASSERT_NO_FATAL_FAILURE(PutAll());
+  const uint64_t beside = 8 * database.tuning.memtable_bytes + 6 * database.tuning.value_file_bytes;
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_NO_FATAL_FAILURE(PutAtRandom(400));
+    EXPECT_LE(BytesOf(FileKind::kValues) + BytesOf(FileKind::kTable), 2 * LiveBytes() + beside) << round;
+  }
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
+}
+
 // Overwrites, and loses power or the process at some moment, whatever a compaction is about then.
 void CrashWhileValuesMove(uint64_t seed) {
   TestDatabase database(Threads::kSimulated, seed + 1);
