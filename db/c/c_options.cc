@@ -244,6 +244,9 @@ void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy) { delete policy; }
 
 sepal_readoptions_t* sepal_readoptions_create(void) { return new sepal_readoptions_t; }
 void sepal_readoptions_destroy(sepal_readoptions_t* options) { delete options; }
+void sepal_readoptions_set_keys_only(sepal_readoptions_t* options, unsigned char value) {
+  options->rep.keys_only = value != 0;
+}
 void sepal_readoptions_set_fill_cache(sepal_readoptions_t* options, unsigned char value) {
   options->rep.fill_cache = value != 0;
 }

@@ -178,8 +178,7 @@ SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
     sepal_t* db, void* state,
     unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
     void (*damage)(void* state, const char* message), char** errptr);
-/* Explains how a lookup finds its answer, as text to be freed with sepal_free. sepal_explanation_create gives it in
-   parts. */
+/* Explains how a lookup finds its answer, as text to be freed with sepal_free; in parts: sepal_explanation_create. */
 SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                        const char* key, size_t keylen, char** errptr);
 
@@ -453,6 +452,7 @@ SEPAL_C_EXPORT sepal_readoptions_t* sepal_readoptions_create(void);
 SEPAL_C_EXPORT void sepal_readoptions_destroy(sepal_readoptions_t* options);
 SEPAL_C_EXPORT void sepal_readoptions_set_fill_cache(sepal_readoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_readoptions_set_snapshot(sepal_readoptions_t* options, const sepal_snapshot_t* snapshot);
+SEPAL_C_EXPORT void sepal_readoptions_set_keys_only(sepal_readoptions_t* options, unsigned char value);
 /* For iterators: the first key, and the first key after the last one; both are copied. A null key: unbounded. */
 SEPAL_C_EXPORT void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
 SEPAL_C_EXPORT void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen);

@@ -193,8 +193,8 @@ struct ReadOptions {
   // iterator.
   const KeyFilter* key_filter = nullptr;
 
-  // The rest is for iterators and scans only, which show the keys that are within all of it. Tables outside are not
-  // read.
+  // The rest is for iterators and scans only; other calls ignore it. They show the keys that are within all of it, and
+  // tables outside are not read.
   //
   // Only keys that begin with these bytes; empty: all. Needs the bytewise order, because in another one such keys need
   // not be neighbours: the status of the iterator is then InvalidArgument.
@@ -202,6 +202,9 @@ struct ReadOptions {
   // Only keys in [lower_bound, upper_bound), in the order of the column family; unset: unbounded on that side.
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
+  // Only the keys: every value is empty. Values in value files (ColumnFamilyOptions::separate_from) are not read then,
+  // and merge operators are not asked. A `compaction_filter` still is, which needs the values.
+  bool keys_only = false;
 };
 
 // What calls without options use. It spares them the making of options, which a Get would notice.

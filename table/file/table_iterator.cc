@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "table/block/block.h"
 #include "table/block/block_cursor.h"
 #include "table/file/prefetch.h"
@@ -12,7 +11,6 @@
 #include "table/file/table_reader_impl.h"
 #include "table/file/table_writer.h"
 #include "util/base/status.h"
-#include "util/base/strings.h"
 
 namespace sepal {
 namespace {
@@ -85,7 +83,6 @@ class TableIterator final : public InternalIterator {
   absl::Status FetchLeaf(uint32_t page);
   bool PinCached(BlockHandle handle, HintWord* hint);
   absl::Status ReadBlock(uint32_t block, BlockHandle handle, HintWord* hint);
-  absl::Status CheckRoomToPin(size_t bytes) const;
   uint64_t EndOfMissing(uint32_t block) const;
 
   const std::shared_ptr<const TableReader> self_;
@@ -373,27 +370,12 @@ absl::Status TableIterator::ReadBlock(uint32_t block, BlockHandle handle, HintWo
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(BlockBuffer buffer, reads_.ReadForUser(handle));
-  RETURN_IF_ERROR(CheckRoomToPin(buffer.size()));
+  if (const MemoryBudget* const budget = table_.options.budget; budget != nullptr && buffer.size() > kLoneValueBytes) {
+    RETURN_IF_ERROR(budget->CheckRoomToPin(buffer.size()));
+  }
   block_pin_ =
       table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer), kind_ == TableReader::ReadKind::kUser, hint);
   return absl::OkStatus();
-}
-
-// A value that is too large for the cache stays in memory for as long as the iterator stands there. Where nothing else
-// is pinned it may, and where it leaves a quarter of the limit to writers; beyond both, all of them together may hold
-// another quarter.
-absl::Status TableIterator::CheckRoomToPin(size_t bytes) const {
-  const MemoryBudget* const budget = table_.options.budget;
-  if (budget == nullptr || bytes <= kLoneValueBytes) return absl::OkStatus();
-  const size_t limit = budget->limit_bytes();
-  const size_t pins = budget->used(MemoryPart::kPins);
-  if (pins == 0 || pins + bytes <= limit / 4 || budget->unreclaimable() + bytes <= limit / 4 * 3) {
-    return absl::OkStatus();
-  }
-  return absl::ResourceExhaustedError(absl::StrFormat(
-      "an iterator comes to a value of %s, and iterators and pinned values hold %s of memory_limit (%s) "
-      "already: release some of them, or raise the limit",
-      HumanBytes(bytes), HumanBytes(pins), HumanBytes(limit)));
 }
 
 // How far a compaction that has to read `block` reads ahead: to the next stretch that the cache has.

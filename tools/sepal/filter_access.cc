@@ -169,6 +169,7 @@ absl::Status DatabaseKeys::ForEach(std::string_view verb, std::ostream& err, con
   Progress progress(absl::StrFormat("%s keys", verb), total, err, StandardErrorIsTerminal());
   ReadOptions options;
   options.fill_cache = false;
+  options.keys_only = true;
   options.prefix = prefix_;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, options);
   uint64_t keys = 0;

@@ -188,6 +188,7 @@ absl::Status ShellSession::Scan(const Words& words) {
   if (end.has_value() && (beyond.empty() || *end < beyond)) beyond = *end;
   if (!from.empty()) options.lower_bound = from;
   if (!beyond.empty()) options.upper_bound = beyond;
+  options.keys_only = keys;
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family, options);
   reverse ? it->SeekToLast() : it->SeekToFirst();

@@ -55,6 +55,17 @@ size_t MemoryBudget::unreclaimable() const {
   return sum;
 }
 
+absl::Status MemoryBudget::CheckRoomToPin(size_t bytes) const {
+  const size_t pins = used(MemoryPart::kPins);
+  if (pins == 0 || pins + bytes <= limit_bytes_ / 4 || unreclaimable() + bytes <= limit_bytes_ / 4 * 3) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "an iterator comes to a value of %s, and iterators and pinned values hold %s of memory_limit (%s) "
+      "already: release some of them, or raise the limit",
+      HumanBytes(bytes), HumanBytes(pins), HumanBytes(limit_bytes_)));
+}
+
 size_t MemoryBudget::CacheCapacity() const {
   const size_t others = unreclaimable();
   return others < limit_bytes_ ? limit_bytes_ - others : 0;

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
+
 namespace sepal {
 
 enum class MemoryPart : uint8_t {
@@ -67,6 +69,10 @@ class MemoryBudget {
   size_t total() const;
   // The parts that the cache cannot give back.
   size_t unreclaimable() const;
+  // Whether an iterator may pin a value that is too large for the cache, for as long as it stands there. Where nothing
+  // else is pinned it may, and where it leaves a quarter of the limit to writers; beyond both, all of them together may
+  // hold another quarter. ResourceExhausted says what is held.
+  absl::Status CheckRoomToPin(size_t bytes) const;
   // What the cache (data blocks, leaf pages and guards together) may hold beside the others.
   size_t CacheCapacity() const;
 

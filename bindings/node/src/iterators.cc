@@ -127,6 +127,7 @@ napi_value NewIterator(napi_env env, napi_callback_info info) {
   sepal::ReadOptions options;
   options.snapshot = snapshot.get();
   options.fill_cache = fill_cache;
+  options.keys_only = !state->values;
   options.lower_bound = state->range.begin;
   options.upper_bound = state->range.end;
   state->entries = handle->db()->NewIterator(options);

@@ -101,6 +101,7 @@ class ClearJob : public PromiseJob {
     sepal::ReadOptions options;
     options.snapshot = request_.snapshot.get();
     options.fill_cache = false;
+    options.keys_only = true;
     options.lower_bound = request_.range.begin;
     options.upper_bound = request_.range.end;
     const std::unique_ptr<sepal::Iterator> entries = db.NewIterator(options);

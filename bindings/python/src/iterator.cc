@@ -220,6 +220,7 @@ PyObject* NewIterator(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
   if (space == nullptr || !TakeBounds(*space, taken, &options)) return nullptr;
   const std::shared_ptr<const sepal::Snapshot> snapshot = space->snapshot;
   options.snapshot = snapshot.get();
+  options.keys_only = !made.with_value;
   if (reverse) made.next = Cursor::Direction::kBack;
   return Make(*space, options, std::move(made));
 }

@@ -161,7 +161,8 @@ absl::StatusOr<const ReadableFile*> ValueStore::Open(const ValueFile& file) cons
   MutexLock lock(&file.open_mutex_);
   if (file.owned_ != nullptr) return file.owned_.get();
   const std::string path = PathOf(file.number_);
-  absl::StatusOr<std::unique_ptr<ReadableFile>> opened = directory_->OpenForRead(ValueFileName(file.number_));
+  absl::StatusOr<std::unique_ptr<ReadableFile>> opened =
+      directory_->OpenForRead(ValueFileName(file.number_), read_mode_);
   if (absl::IsNotFound(opened.status())) {
     if (beside_a_writer_) {
       return absl::AbortedError(absl::StrFormat("%s was removed by the writer: open the database again", path));
@@ -201,27 +202,25 @@ absl::Status ValueStore::Check(const ValueReference& reference, std::string_view
                  Hex64(ReferenceTo(reference.file, reference.offset, value).checksum));
 }
 
-CachePin ValueStore::FindCached(const ValueReference& reference) { return FindCached(*Pin(reference.file), reference); }
-
-CachePin ValueStore::FindCached(const ValueFile& file, const ValueReference& reference) {
-  CachePin pin = cache_->Lookup({file.cache_file_, reference.offset});
+CachePin ValueStore::FindCached(const ValueReference& reference) {
+  CachePin pin = cache_->Lookup(KeyOf(reference));
   // A damaged reference may name the place of another value.
   return pin && pin.bytes().size() == reference.bytes ? std::move(pin) : CachePin();
 }
 
-CachePin ValueStore::Keep(const ValueFile& file, const ValueReference& reference, BlockBuffer buffer, bool fill_cache) {
+CachePin ValueStore::Keep(const ValueReference& reference, BlockBuffer buffer, bool fill_cache) {
   if (!fill_cache || reference.bytes > kLoneValueBytes) return cache_->PinUncached(std::move(buffer));
-  return cache_->Insert({file.cache_file_, reference.offset}, std::move(buffer), MemoryPart::kDataBlocks);
+  return cache_->Insert(KeyOf(reference), std::move(buffer), MemoryPart::kDataBlocks);
 }
 
 absl::StatusOr<CachePin> ValueStore::Fetch(const ValueReference& reference, bool fill_cache) {
+  if (CachePin pin = FindCached(reference)) return pin;
   const ValueFileRef file = Pin(reference.file);
-  if (CachePin pin = FindCached(*file, reference)) return pin;
   ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
   BlockBuffer buffer(reference.bytes);
   ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.bytes, buffer.data()));
   RETURN_IF_ERROR(Check(reference, {buffer.data(), read}));
-  return Keep(*file, reference, std::move(buffer), fill_cache);
+  return Keep(reference, std::move(buffer), fill_cache);
 }
 
 void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill_cache,
@@ -235,11 +234,11 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
   std::vector<ReadRequest> requests;
   for (size_t i = 0; i < references.size(); ++i) {
     const ValueReference& reference = references[i];
-    ValueFileRef file = Pin(reference.file);
-    if (CachePin pin = FindCached(*file, reference)) {
+    if (CachePin pin = FindCached(reference)) {
       done(i, std::move(pin));
       continue;
     }
+    ValueFileRef file = Pin(reference.file);
     const absl::StatusOr<const ReadableFile*> open = Open(*file);
     if (!open.ok()) {
       done(i, open.status());
@@ -256,7 +255,7 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
     absl::Status status = request.status;
     if (status.ok()) status = Check(reference, {request.buffer, request.bytes_read});
     if (!status.ok()) return done(of.index, std::move(status));
-    done(of.index, Keep(*of.file, reference, std::move(of.buffer), fill_cache));
+    done(of.index, Keep(reference, std::move(of.buffer), fill_cache));
   });
 }
 

@@ -60,9 +60,9 @@ class ValueFile {
 class ValueStore {
  public:
   // `beside_a_writer`: nothing is removed, and a file that is missing gives `Aborted`. `directory` must outlive it. So
-  // must `cache`, as long as others hold files; null: Fetch is not called.
-  ValueStore(Directory* directory, bool beside_a_writer, BlockCache* cache)
-      : directory_(directory), beside_a_writer_(beside_a_writer), cache_(cache) {}
+  // must `cache`, as long as others hold files; null: nothing that asks the cache is called. `read_mode`: of the files.
+  ValueStore(Directory* directory, bool beside_a_writer, BlockCache* cache, ReadMode read_mode = ReadMode::kBuffered)
+      : directory_(directory), beside_a_writer_(beside_a_writer), cache_(cache), read_mode_(read_mode) {}
   ~ValueStore();
   ValueStore(const ValueStore&) = delete;
   ValueStore& operator=(const ValueStore&) = delete;
@@ -123,7 +123,7 @@ class ValueStore {
   // The same of many, read together. `done(i, value)` is called for each, in any order.
   void FetchMany(std::span<const ValueReference> references, bool fill_cache,
                  const std::function<void(size_t i, absl::StatusOr<CachePin> value)>& done);
-  // From the cache alone; empty: it is not there.
+  // From the cache alone; empty: it is not there. Takes no lock.
   CachePin FindCached(const ValueReference& reference);
 
   // Reads a value into `value`, of `reference.bytes` bytes, and checks it. DataLoss names the file and the offset.
@@ -132,6 +132,7 @@ class ValueStore {
 
  private:
   friend class ValueFile;
+  friend class ValueWindow;
   // A memtable's hold of a file.
   class MemTableHold;
   struct Known {
@@ -141,8 +142,10 @@ class ValueStore {
 
   absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
   absl::Status Check(const ValueReference& reference, std::string_view value) const;
-  CachePin FindCached(const ValueFile& file, const ValueReference& reference);
-  CachePin Keep(const ValueFile& file, const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
+  CacheKey KeyOf(const ValueReference& reference) const {
+    return {cache_->FileOf(reference.file.value()), reference.offset};
+  }
+  CachePin Keep(const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
   void CountMemTables(FileNumber number, int more) ABSL_LOCKS_EXCLUDED(map_mutex_);
   void Released(const ValueFile& file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   std::string PathOf(FileNumber number) const;
@@ -150,6 +153,7 @@ class ValueStore {
   Directory* const directory_;
   const bool beside_a_writer_;
   BlockCache* const cache_;
+  const ReadMode read_mode_;
   uint64_t database_id_ = 0;
   std::atomic<size_t> least_separated_{SIZE_MAX};
   std::atomic<uint64_t> ended_changes_{0};

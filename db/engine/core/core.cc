@@ -69,7 +69,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       read_around(budget.limit_bytes()),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
-      values(directory.get(), options.read_only, &cache),
+      values(directory.get(), options.read_only, &cache, read_mode),
       epochs(shared != nullptr ? &shared->epochs : nullptr),
       cache(CacheOf(shared.get(), &budget, tuning, &epochs)),
       deleter(std::make_shared<ObsoleteTableDeleter>(directory.get(), &cache)) {}

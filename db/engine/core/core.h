@@ -131,7 +131,7 @@ class Core : public std::enable_shared_from_this<Core> {
   ExpiryClock expiry;
   const Tuning tuning;
   const bool read_only;
-  const ReadMode read_mode;  // of tables
+  const ReadMode read_mode;  // of tables and value files
   const bool large_batches;
   // What other databases have too; null: none.
   const std::shared_ptr<SharedMemory> shared;

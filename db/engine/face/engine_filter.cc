@@ -81,6 +81,7 @@ absl::StatusOr<filters::BloomFilter> Engine::ExportFilter(const ColumnFamily& ha
   const std::shared_ptr<const Snapshot> now = read.snapshot == nullptr ? GetSnapshot() : nullptr;
   ReadOptions scan = read;
   scan.fill_cache = false;
+  scan.keys_only = true;
   if (now != nullptr) scan.snapshot = now.get();
   // Where only some keys are shown, or sketches do not say how many there are, the first scan counts.
   const bool all = !read.lower_bound.has_value() && !read.upper_bound.has_value() && read.prefix.empty();

@@ -335,6 +335,9 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                      .complete = complete,
                      .adds = options.snapshot == nullptr};
   iterator.key_filter = options.key_filter;
+  const bool filters = filter.has_value() && filter->epoch() != nullptr;
+  iterator.keys_only = options.keys_only && !filters;
+  iterator.fill_cache = options.fill_cache;
   iterator.open_mark = &core_->open_mark;
   iterator.statistics = &core_->statistics;
   iterator.calls = &core_->calls;
@@ -345,9 +348,9 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);
   std::unique_ptr<Iterator> all = NewDatabaseIterator(std::move(iterator), std::move(entries));
-  if (!filter.has_value() || filter->epoch() == nullptr) [[likely]]
+  if (!filters) [[likely]]
     return all;
-  return NewFilteredIterator(std::move(all), *std::move(filter));
+  return NewFilteredIterator(std::move(all), *std::move(filter), options.keys_only);
 }
 
 std::shared_ptr<const Snapshot> Engine::GetSnapshot() {

@@ -27,6 +27,8 @@ struct DatabaseIteratorOptions {
   std::optional<std::string> upper_bound = {};
   // Asked about each key; null: none. It must outlive the iterator.
   const KeyFilter* key_filter = nullptr;
+  bool keys_only = false;
+  bool fill_cache = true;  // with values that lie in value files
   // Of the database: once it is not open, the iterator does nothing, and in a child made by `fork` it lets go of
   // nothing.
   const OpenMark* open_mark = nullptr;

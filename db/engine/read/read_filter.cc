@@ -30,8 +30,8 @@ FilterEpochsRef Share(const FilterEpochs* epochs) { return epochs == nullptr ? n
 
 class FilteredIterator final : public Iterator {
  public:
-  FilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter)
-      : filter_(std::move(filter)), entries_(std::move(entries)) {}
+  FilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter, bool keys_only)
+      : filter_(std::move(filter)), keys_only_(keys_only), entries_(std::move(entries)) {}
 
   bool Valid() const override { return status_.ok() && entries_->Valid(); }
   void SeekToFirst() override {
@@ -59,7 +59,7 @@ class FilteredIterator final : public Iterator {
     GoBackward();
   }
   std::string_view key() const override { return entries_->key(); }
-  std::string_view value() const override { return entries_->value(); }
+  std::string_view value() const override { return keys_only_ ? std::string_view() : entries_->value(); }
   absl::Status status() const override { return status_.ok() ? entries_->status() : status_; }
 
  private:
@@ -80,6 +80,7 @@ class FilteredIterator final : public Iterator {
   }
 
   const ReadFilter filter_;
+  const bool keys_only_;
   const std::unique_ptr<Iterator> entries_;
   absl::Status status_;  // of the entry at which the last call ended
 };
@@ -102,8 +103,8 @@ absl::Status ReadFilter::HideIfRefused(std::string_view key, PointResult* result
   return Hide(family_, epoch_, key, result);
 }
 
-std::unique_ptr<Iterator> NewFilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter) {
-  return std::make_unique<FilteredIterator>(std::move(entries), std::move(filter));
+std::unique_ptr<Iterator> NewFilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter, bool keys_only) {
+  return std::make_unique<FilteredIterator>(std::move(entries), std::move(filter), keys_only);
 }
 
 }  // namespace sepal

@@ -35,7 +35,8 @@ class ReadFilter {
   const FilterEpoch* const epoch_;
 };
 
-// Shows what `entries`, of the filter's family, shows and the filter keeps.
-std::unique_ptr<Iterator> NewFilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter);
+// Shows what `entries`, of the filter's family, shows and the filter keeps; `keys_only`: without the values, for which
+// the filter is asked.
+std::unique_ptr<Iterator> NewFilteredIterator(std::unique_ptr<Iterator> entries, ReadFilter filter, bool keys_only);
 
 }  // namespace sepal

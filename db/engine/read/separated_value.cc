@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/value_reference.h"
+#include "table/file/table_writer.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -44,6 +45,15 @@ absl::Status FetchValue(Core* core, std::string_view key, std::string_view refer
   if (status.ok()) [[likely]]
     return status;
   return OfKey(status, key);
+}
+
+absl::StatusOr<CachePin> FetchShown(Core* core, std::string_view key, std::string_view reference, bool fill_cache) {
+  const absl::StatusOr<ValueReference> parsed = Parse(*core, reference);
+  if (!parsed.ok()) return OfKey(parsed.status(), key);
+  if (parsed->bytes > kLoneValueBytes) RETURN_IF_ERROR(core->budget.CheckRoomToPin(parsed->bytes));
+  absl::StatusOr<CachePin> pin = core->values.Fetch(*parsed, fill_cache);
+  if (!pin.ok()) return OfKey(pin.status(), key);
+  return pin;
 }
 
 absl::Status FetchResult(Core* core, std::string_view key, const TableLookupOptions& options, PointResult* result) {

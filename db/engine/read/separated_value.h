@@ -7,14 +7,18 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "db/engine/core/core.h"
 #include "db/engine/read/point_lookup.h"
 
 namespace sepal {
 
-// Reads the value that a reference of `key` is to, for a reader that goes over many: the cache is asked and not filled.
+// Reads the value that a reference of `key` is to, for who makes something of it: the cache is asked and not filled.
 // Errors name the key, and DataLoss the file and the offset too.
 absl::Status FetchValue(Core* core, std::string_view key, std::string_view reference, std::string* value);
+// The same for an iterator that shows it: pinned, in the cache if `fill_cache`. ResourceExhausted: there is no room for
+// so large a value (MemoryBudget::CheckRoomToPin).
+absl::StatusOr<CachePin> FetchShown(Core* core, std::string_view key, std::string_view reference, bool fill_cache);
 // The same of a result of kReference, which is found then: pinned in the cache. From memory alone (`cached_only`) it is
 // kMaybe.
 absl::Status FetchResult(Core* core, std::string_view key, const TableLookupOptions& options, PointResult* result);

@@ -174,17 +174,24 @@ class OverlayIterator final : public Iterator {
       if (!part_->ranges.empty() && IndexedBatch::Covers(*part_, key, at_)) return false;
       value_ = *base;
     } else {
-      IndexedBatch::Said said = overlay_.batch->Read(*part_, key, updates->second, at_);
-      absl::StatusOr<std::optional<std::string>> value = ValueOver(*overlay_.family, key, &said, base);
-      status_ = value.status();
-      if (!status_.ok() || !value->has_value()) return false;
-      made_ = **std::move(value);
-      value_ = made_;
+      if (!Make(key, *updates, base)) return false;
     }
     key_ = key;
     if (updates != nullptr) key_ = made_key_.assign(key);
     valid_ = true;
     if (overlay_.reads != nullptr) overlay_.reads->Extend(key_);
+    return true;
+  }
+
+  // What the batch's updates make of `base`, the key's value below them. Operands make one, whatever lies below.
+  bool Make(std::string_view key, const IndexedBatch::Keys::value_type& updates, std::optional<std::string_view> base) {
+    IndexedBatch::Said said = overlay_.batch->Read(*part_, key, updates.second, at_);
+    if (overlay_.keys_only) return said.meaning.has_value() ? *said.meaning != Meaning::kAbsent : base.has_value();
+    absl::StatusOr<std::optional<std::string>> value = ValueOver(*overlay_.family, key, &said, base);
+    status_ = value.status();
+    if (!status_.ok() || !value->has_value()) return false;
+    made_ = **std::move(value);
+    value_ = made_;
     return true;
   }
 

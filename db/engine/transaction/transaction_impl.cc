@@ -235,7 +235,8 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
                   .batch = batch_,
                   .family = *resolved,
                   .lower_bound = options.lower_bound,
-                  .upper_bound = options.upper_bound};
+                  .upper_bound = options.upper_bound,
+                  .keys_only = options.keys_only};
   NarrowToPrefix(options.prefix, &overlay.lower_bound, &overlay.upper_bound);
   if (serializable()) {
     overlay.reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);

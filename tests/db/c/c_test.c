@@ -228,6 +228,12 @@ static void test_iteration(sepal_t* db, sepal_readoptions_t* ro) {
   sepal_iter_get_error(iter, &error);
   CHECK_OK();
   sepal_iter_destroy(iter);
+  sepal_readoptions_set_keys_only(ro, 1);
+  iter = sepal_create_iterator(db, ro);
+  sepal_readoptions_set_keys_only(ro, 0);
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "box", "");
+  sepal_iter_destroy(iter);
 
   begin("bounds");
   sepal_readoptions_set_lower_bound(ro, "c", 1);

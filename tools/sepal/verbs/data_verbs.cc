@@ -134,6 +134,7 @@ class ScanVerb final : public KeyVerb {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
     ReadOptions options;
     options.fill_cache = false;
+    options.keys_only = keys_only_ || count_only_;
     range_.ApplyTo(&options);
     RETURN_IF_ERROR(moment_.ApplyTo(db, &options));
     const std::unique_ptr<Iterator> it = db->NewIterator(*family, options);

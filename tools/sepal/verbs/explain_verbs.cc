@@ -204,7 +204,7 @@ class ExplainFiltersVerb final : public Verb {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> handle, FamilyNamed(db, family.created.name));
     db->statistics().Reset();
     const uint64_t each = (probes_ + family.tables.size() - 1) / family.tables.size();
-    const std::unique_ptr<Iterator> it = db->NewIterator(*handle);
+    const std::unique_ptr<Iterator> it = db->NewIterator(*handle, {.keys_only = true});
     for (const AddedTable& added : family.tables) {
       it->Seek(added.table.smallest.user_key);
       for (uint64_t i = 0; i < each && it->Valid(); ++i, it->Next()) {

@@ -1,0 +1,66 @@
+#include "db/engine/read/entries_ahead.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "db/engine/read/separated_value.h"
+
+namespace sepal {
+
+void EntriesAhead::Begin(std::string_view key, std::string_view reference) {
+  const bool first = most_references_ == 1 && entries_.empty();
+  if (!first) most_references_ = std::min(2 * most_references_, kMostReferences);
+  Drop();
+  AddReference(key, reference);
+}
+
+void EntriesAhead::AddReference(std::string_view key, std::string_view reference) {
+  // What is no reference is one whose value cannot be fetched.
+  const ValueReference parsed = ParseValueReference(reference).value_or(ValueReference());
+  entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
+  references_.push_back(parsed);
+  value_bytes_ += parsed.bytes;
+  inline_run_ = 0;
+}
+
+void EntriesAhead::AddValue(std::string_view key, std::string_view value) {
+  entries_.push_back({Hold(key), Hold(value), kNone});
+  ++inline_run_;
+}
+
+absl::StatusOr<CachePin> EntriesAhead::Fetch() {
+  const Entry& entry = entries_[shown_];
+  const ValueReference& reference = references_[entry.reference];
+  if (references_.size() > 1 && reference.bytes > 0) {
+    if (entry.reference >= window_end_) {
+      window_begin_ = entry.reference;
+      window_end_ = window_begin_ + static_cast<uint32_t>(window_.Fill(std::span(references_).subspan(window_begin_)));
+    }
+    CachePin pin = window_.Take(entry.reference - window_begin_, reference, fill_cache_);
+    if (pin) return pin;
+  }
+  return FetchShown(core_, Bytes(entry.key), Bytes(entry.value), fill_cache_);
+}
+
+EntriesAhead::Span EntriesAhead::Hold(std::string_view bytes) {
+  const Span span{bytes_.size(), bytes.size()};
+  bytes_.append(bytes);
+  return span;
+}
+
+// A single key may have been larger than what is held.
+void EntriesAhead::Drop() {
+  bytes_.clear();
+  if (bytes_.capacity() > 2 * kMostHeldBytes) bytes_.shrink_to_fit();
+  entries_.clear();
+  references_.clear();
+  window_.Forget();
+  shown_ = 0;
+  value_bytes_ = 0;
+  inline_run_ = passed_ = 0;
+  window_begin_ = window_end_ = 0;
+}
+
+}  // namespace sepal

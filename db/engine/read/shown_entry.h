@@ -1,0 +1,37 @@
+// What a user's iterator shows of a key whose newest visible version is no plain value, and how it takes the versions
+// of a key going backward.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "db/decide/visibility/visibility.h"
+#include "db/engine/read/database_iterator.h"
+#include "table/iterate/iterator.h"
+#include "table/key/internal_key.h"
+
+namespace sepal {
+
+struct TakenVersions {
+  Meaning meaning = Meaning::kAbsent;  // never kExpiring: the clock was asked
+  Trailer newest = 0;                  // of the newest visible version; 0: there is none
+};
+// Takes `entries` from the oldest version of `*key` to before all of them. Of a value, or a reference to one, `*key` is
+// as its version spells it, and `*value` has it.
+TakenVersions TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadClock* clock, InternalIterator* entries,
+                           std::string* key, std::string* value);
+
+// Of the entry where `entries` stands.
+bool HasExpired(InternalIterator* entries, ReadClock* clock);
+inline bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
+  const Meaning meaning = MeaningOf(entries->key().trailer);
+  if (meaning == Meaning::kExpiring) [[unlikely]]
+    return HasExpired(entries, clock);
+  return meaning == Meaning::kAbsent;
+}
+
+// The value of the key where `entries` stands: one that expires and has not done so yet, or what operands make.
+absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, std::string_view key,
+                       InternalIterator* entries, std::string* value);
+
+}  // namespace sepal
