@@ -247,7 +247,7 @@ struct VerifyProgress {
 struct VerifyChecksumsOptions {
   // Return false to end the call with `Cancelled`.
   std::function<bool(const VerifyProgress&)> progress = {};
-  // Called for each damaged table.
+  // Called for each damaged table, and for each damaged value of a value file.
   std::function<void(const absl::Status&)> on_damage = {};
 };
 

@@ -225,7 +225,7 @@ absl::StatusOr<const ReadableFile*> ValueStore::Open(const ValueFile& file) cons
   MutexLock lock(&file.open_mutex_);
   if (file.owned_ != nullptr) return file.owned_.get();
   const std::string path = PathOf(file.number_);
-  absl::StatusOr<std::unique_ptr<ReadableFile>> opened = directory_->OpenForRead(ValueFileName(file.number_));
+  absl::StatusOr<std::unique_ptr<ReadableFile>> opened = directory_->OpenForRead(ValueFileName(file.number_), mode_);
   if (absl::IsNotFound(opened.status())) {
     if (beside_a_writer_) {
       return absl::AbortedError(absl::StrFormat("%s was removed by the writer: open the database again", path));

@@ -67,14 +67,15 @@ class ValueStore {
  public:
   // `beside_a_writer`: nothing is removed, and a file that is missing gives `Aborted`. `directory` must outlive it. So
   // must `cache`, as long as others hold files; null: Fetch is not called.
-  ValueStore(Directory* directory, bool beside_a_writer, BlockCache* cache)
-      : directory_(directory), beside_a_writer_(beside_a_writer), cache_(cache) {}
+  ValueStore(Directory* directory, bool beside_a_writer, BlockCache* cache, ReadMode mode = ReadMode::kBuffered)
+      : directory_(directory), beside_a_writer_(beside_a_writer), cache_(cache), mode_(mode) {}
   ~ValueStore();
   ValueStore(const ValueStore&) = delete;
   ValueStore& operator=(const ValueStore&) = delete;
 
   // Before anything else is called.
   void Identify(uint64_t database_id) { database_id_ = database_id; }
+  uint64_t database_id() const { return database_id_; }
   // Until LetGo, nothing is removed: what an opening finds may be needed by logs that it has not read.
   void Hold(ValueFileRef file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   // From now on values may be appended. Files end at about `file_bytes` and get space in steps of `step_bytes`.
@@ -156,6 +157,7 @@ class ValueStore {
   Directory* const directory_;
   const bool beside_a_writer_;
   BlockCache* const cache_;
+  const ReadMode mode_;
   uint64_t database_id_ = 0;
   Writing writing_;  // constant once anything is appended
 
