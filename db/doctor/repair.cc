@@ -35,8 +35,13 @@ std::string RepairReport::ToString() const {
     text += absl::StrFormat("dropped: %s", data.file);
     if (data.end_offset > 0) text += absl::StrFormat(", bytes %u to %u", data.begin_offset, data.end_offset);
     if (!data.column_family.empty()) text += absl::StrFormat(", column family \"%s\"", Printable(data.column_family));
-    if (data.first_key.has_value()) text += absl::StrFormat(", from key \"%s\"", Printable(*data.first_key));
-    if (data.last_key.has_value()) text += absl::StrFormat(", to key \"%s\"", Printable(*data.last_key));
+    const bool one_key = data.first_key.has_value() && data.first_key == data.last_key;
+    if (one_key) {
+      text += absl::StrFormat(", key \"%s\"", Printable(*data.first_key));
+    } else if (data.first_key.has_value()) {
+      text += absl::StrFormat(", from key \"%s\"", Printable(*data.first_key));
+    }
+    if (data.last_key.has_value() && !one_key) text += absl::StrFormat(", to key \"%s\"", Printable(*data.last_key));
     text += ": " + data.reason + "\n";
   }
   for (const std::string& name : put_aside) text += absl::StrFormat("put aside: %s\n", name);
@@ -63,6 +68,7 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(ReadManifest());
   RETURN_IF_ERROR(CheckOwnerOfLogs());
   RETURN_IF_ERROR(CheckPlaceOfLogs());
+  StartValues();
   absl::Status contradiction;
   RETURN_IF_ERROR(CheckLogs(&contradiction));
   if (!contradiction.ok()) {
@@ -71,6 +77,7 @@ absl::Status Repairing::Run() {
   }
   CountTables();
   RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
+  if ((certain_ || dry_run_) && done_bytes_ < total_bytes_) Advance(total_bytes_);
   if (!dry_run_) RETURN_IF_ERROR(EnsureGuard(directory_.get(), path_));
   if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
   report_->changed = true;
@@ -80,6 +87,7 @@ absl::Status Repairing::Run() {
     for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
     Advance(total_bytes_);
   }
+  RETURN_IF_ERROR(values_->Sync());
   RETURN_IF_ERROR(directory_->Sync());
   RETURN_IF_ERROR(PutAside());
   ASSIGN_OR_RETURN(const FileNumber log, WriteState());
@@ -92,6 +100,8 @@ absl::Status Repairing::Foresee() {
   report_->put_aside = manifests_;
   report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());
   report_->put_aside.insert(report_->put_aside.end(), damaged_logs_.begin(), damaged_logs_.end());
+  const std::vector<std::string> values = ValueFilesToPutAside();
+  report_->put_aside.insert(report_->put_aside.end(), values.begin(), values.end());
   return absl::OkStatus();
 }
 
@@ -110,13 +120,6 @@ absl::Status Repairing::OpenDirectories() {
   return absl::OkStatus();
 }
 
-absl::Status Repairing::HasValueFiles() const {
-  return absl::UnimplementedError(absl::StrFormat(
-      "%s: the database has value files (ColumnFamilyOptions::separate_from), which DB::Repair does not "
-      "know yet: restore it from a checkpoint; nothing was changed",
-      path_));
-}
-
 absl::Status Repairing::ListFiles() {
   RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory_.get()));
@@ -126,11 +129,12 @@ absl::Status Repairing::ListFiles() {
     ASSIGN_OR_RETURN(lock_, LockDatabase(directory_.get(), log_directory_.get()));
   }
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
+  values_.emplace(directory_.get());
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value()) continue;
     TakeNumber(parsed->number);
-    if (parsed->kind == FileKind::kValues) return HasValueFiles();
+    if (parsed->kind == FileKind::kValues) values_->AddFile(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
   }
@@ -167,7 +171,6 @@ absl::Status Repairing::ReadManifest() {
 }
 
 absl::Status Repairing::TakeManifest() {
-  if (manifest_.value_files) return HasValueFiles();
   TakeNumber(FileNumber(manifest_.next_file_number.value() - 1));
   for (auto& [id, described] : manifest_.families) {
     AddFamily(described.creation);
@@ -373,6 +376,7 @@ absl::Status Repairing::PutAside() {
   for (const std::string& name : manifests_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
   for (const std::string& name : damaged_tables_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
   for (const std::string& name : damaged_logs_) RETURN_IF_ERROR(CopyAside(log_directory(), name, lost.get()));
+  for (const std::string& name : ValueFilesToPutAside()) RETURN_IF_ERROR(LinkAside(name, lost.get()));
   return lost->Sync();
 }
 
@@ -424,6 +428,7 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
   head.last_sequence = manifest_.last_sequence;
   head.min_log_number = log;
   head.expires = manifest_.expires;
+  head.value_files = manifest_.value_files || !LiveValueFiles().empty();
   if (manifest_.expires) head.clock_floor = manifest_.clock_floor;
   if (log_directory_ != nullptr) {
     head.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
@@ -458,6 +463,10 @@ void Repairing::RemoveOldFiles(FileNumber log) {
   }
   for (const auto& [number, bytes] : table_files_) {
     if (!live.contains(number)) directory_->Remove(TableFileName(number)).IgnoreError();
+  }
+  const std::set<FileNumber> live_values = LiveValueFiles();
+  for (const auto& [number, bytes] : values_->files()) {
+    if (!live_values.contains(number)) directory_->Remove(ValueFileName(number)).IgnoreError();
   }
   for (const LogFile& file : logs_) {
     if (file.named < log) log_directory()->Remove(file.name).IgnoreError();

@@ -16,6 +16,11 @@
 // What opening checks, repair checks by the same code: edits by ManifestState, batches of logs by Replay. Edits that
 // contradict each other, or what the logs hold, are damage of the manifest, whatever their checksums say.
 //
+// An entry whose value is in no value file as it was written is lost as one in a damaged block is: its table is written
+// anew without it, and an update of the logs is left out. The report names its key. What is whole of value files stays;
+// rescued_values.h says what is copied. Files that nothing refers to any more go: those that had nothing to give, or
+// that were damaged, into `lost`.
+//
 // Where the manifest cannot be read whole, which tables belong to the database is not known for certain: all that are
 // there, but for those that the readable part names as removed, are merged into one run. What the logs hold is merged
 // with them: up to where it is in tables the readable part alone can say. A table that is there says it of no number
@@ -35,6 +40,7 @@
 #include "db/act/jobs/table_output.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/log/replay.h"
+#include "db/doctor/rescued_values.h"
 #include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/core/core.h"
 #include "db/format/version_edit.h"
@@ -74,7 +80,6 @@ class Repairing {
   };
 
   absl::Status OpenDirectories();
-  absl::Status HasValueFiles() const;
   absl::Status ListFiles();
   void TakeNumber(FileNumber number);
   // Of the logs, and of what is written of them.
@@ -109,6 +114,26 @@ class Repairing {
   FileNumber RankOf(const TableMetadata& table) const;
   absl::Status FindTables();
   absl::Status FindTable(FileNumber number);
+  // What value files hold.
+  // Whether all of a table can be read and, if it `refers` to values or may do so, all of these.
+  absl::StatusOr<bool> IsWhole(const std::shared_ptr<TableReader>& table, bool refers);
+  // Whether all values of a table are where it says; notes the files that they are in.
+  absl::StatusOr<bool> ValuesAreThere(const std::shared_ptr<TableReader>& table);
+  // Of the entry of a key, whose bytes are `*value`: `*value` becomes the reference to take in its place, kept in
+  // `*settled`, where it is another. False: the value is lost, which is told. `where`: what has the entry.
+  absl::StatusOr<bool> SettleReference(const FamilyState& family, std::string_view key, std::string_view where,
+                                       std::string_view* value, std::string* settled);
+  absl::StatusOr<bool> SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,
+                                    std::string* settled);
+  void DropValue(const FamilyState& family, std::string_view key, std::string_view where,
+                 const std::optional<ValueReference>& reference, const absl::Status& why);
+  absl::Status LookAtValues(Replay* replay, SequenceNumber first, std::string_view batch);
+  void AdvanceByValue(uint64_t bytes);
+  void StartValues();
+  std::set<FileNumber> LiveValueFiles() const;
+  // Those that go, and have not given all that was looked for in them.
+  std::vector<std::string> ValueFilesToPutAside() const;
+  absl::Status LinkAside(const std::string& name, Directory* lost);
   // A table of range tombstones, in memory.
   struct RangeTable {
     FileNumber number;
@@ -119,7 +144,8 @@ class Repairing {
                         FileNumber table);
   absl::Status MergeTables(FamilyState* family);
   // What the logs hold.
-  LogRecoveryOptions HowToReadLogs() const;
+  // `replay` knows which of their updates count.
+  LogRecoveryOptions HowToReadLogs(Replay* replay);
   void AddFamilies(Replay* replay) const;
   // Sets `logs_whole_`. `contradiction`: what the logs hold that the manifest denies.
   absl::Status CheckLogs(absl::Status* contradiction);
@@ -175,7 +201,11 @@ class Repairing {
   std::map<uint64_t, FileNumber> salvaged_ranks_;
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;  // and their rings
-  // Of tables, read and to be read.
+  std::optional<RescuedValues> values_;
+  uint64_t lost_of_table_ = 0;     // values, named by their keys up to some number
+  uint64_t lost_of_logs_ = 0;      // likewise
+  uint64_t unreported_bytes_ = 0;  // of values, since the last call of `progress_`
+  // Of tables and values, read and to be read.
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };

@@ -1,4 +1,4 @@
-// What a repair takes out of tables and logs.
+// What a repair takes out of tables.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -6,10 +6,9 @@
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/range_table.h"
 #include "db/act/jobs/table_series.h"
-#include "db/act/log/log_salvage.h"
 #include "db/decide/visibility/retention.h"
+#include "db/decide/visibility/visibility.h"
 #include "db/doctor/repair.h"
-#include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -154,6 +153,7 @@ void Repairing::CountTables() {
     if (listed_.contains(number) || (!certain_ && !removed_.contains(number))) total_bytes_ += bytes;
   }
   if (!certain_ && !dry_run_) total_bytes_ *= 2;
+  for (const auto& [number, bytes] : values_->files()) total_bytes_ += bytes;
 }
 
 void Repairing::Advance(uint64_t bytes) {
@@ -176,14 +176,13 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
   absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTable(listed.table.number, family->order, &listed.table);
   if (reader.ok()) {
     NoteTable(listed.table);
-    const absl::Status verified = (*reader)->Verify();
-    if (verified.ok()) {
+    ASSIGN_OR_RETURN(const bool whole, IsWhole(*reader, !listed.table.value_links.empty()));
+    if (whole) {
       ++report_->tables_kept;
       // A merge goes by what was verified.
       family->tables.push_back(certain_ ? listed : Describe(listed.table.number, **reader));
       return absl::OkStatus();
     }
-    if (!absl::IsDataLoss(verified)) return verified;
     damaged_tables_.insert(TableFileName(listed.table.number));
     return Rewrite(family, listed, **reader);
   }
@@ -198,11 +197,17 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
 absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
   std::unique_ptr<TableOutput> output;
   bool any = false;
+  lost_of_table_ = 0;
   TableOutputContext context = OutputContext(*family);
   if (!certain_) context.new_table_id = [id = listed.table.table_id] { return SalvagedId(id); };
   const std::string name = TableFileName(listed.table.number);
   RETURN_IF_ERROR(damaged.Salvage(
       [&](const InternalKeyView& key, std::string_view value) -> absl::Status {
+        std::string settled;
+        if (MeaningOf(key.trailer) == Meaning::kReference) {
+          ASSIGN_OR_RETURN(const bool there, SettleReference(*family, key.user_key, name, &value, &settled));
+          if (!there) return absl::OkStatus();
+        }
         any = true;
         if (dry_run_) return absl::OkStatus();
         if (output == nullptr) {
@@ -304,13 +309,12 @@ absl::Status Repairing::FindTable(FileNumber number) {
   if (properties.comparator_name != family.creation.comparator_name)
     return MadeWith(properties.comparator_name, family);
   NoteTable(found.table);
-  const absl::Status verified = (*reader)->Verify();
-  if (verified.ok()) {
+  ASSIGN_OR_RETURN(const bool whole, IsWhole(*reader, /*refers=*/true));
+  if (whole) {
     ++report_->tables_kept;
     family.tables.push_back(found);
     return absl::OkStatus();
   }
-  if (!absl::IsDataLoss(verified)) return verified;
   damaged_tables_.insert(TableFileName(number));
   return Rewrite(&family, found, **reader);
 }
@@ -375,6 +379,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     if (covered) covered_key = first->key().user_key;
     if (!covered && (!last.has_value() || family->order.Less(last->view(), first->key()))) {
       manifest_.expires |= MeaningOf(first->key().trailer) == Meaning::kExpiring;
+      manifest_.value_files |= MeaningOf(first->key().trailer) == Meaning::kReference;
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }
@@ -387,109 +392,6 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     table.run = RunNumber(family->tables.empty() ? table.number.value() : family->tables.front().table.run.value());
     family->tables.push_back({.family = family->creation.id, .level = kLastLevel, .table = std::move(table)});
   }
-  return absl::OkStatus();
-}
-
-// --- the logs ---
-
-LogRecoveryOptions Repairing::HowToReadLogs() const {
-  LogRecoveryOptions logs{.database_id = database_id_, .minimum = manifest_.min_log_number};
-  if (manifest_.closed_log.has_value()) {
-    logs.closed = LogEnd{manifest_.closed_log->number, manifest_.closed_log->length_bytes};
-  }
-  return logs;
-}
-
-void Repairing::AddFamilies(Replay* replay) const {
-  for (const auto& [id, family] : families_) {
-    replay->AddFamily(id, family.order, family.flushed_through, family.version.get());
-  }
-}
-
-absl::Status Repairing::CheckLogs(absl::Status* contradiction) {
-  // Of a manifest that is not whole, families may be missing.
-  Replay counted(
-      {.next_file_number = certain_ ? manifest_.next_file_number : FileNumber(UINT64_MAX), .new_memtable = nullptr});
-  AddFamilies(&counted);
-  const LogSink count = [&](SequenceNumber first, std::string_view batch) {
-    return counted.Count(first, batch).status();
-  };
-  absl::Status status = RecoverLogs(log_directory(), logs_, HowToReadLogs(), count).status();
-  logs_whole_ = status.ok();
-  if (absl::IsDataLoss(status) && !counted.contradicts_manifest()) {
-    std::vector<LogGap> gaps;
-    status = SalvageLogs(log_directory(), logs_, HowToReadLogs(), count, &gaps);
-  }
-  *contradiction = counted.contradicts_manifest() ? status : absl::OkStatus();
-  return counted.contradicts_manifest() ? absl::OkStatus() : status;
-}
-
-absl::Status Repairing::ReplayLogs() {
-  Replay replay(
-      {.hash_seed = manifest_.hash_seed,
-       .next_file_number = FileNumber(UINT64_MAX),
-       .new_memtable =
-           [this](const KeyOrder& order) {
-             return std::make_shared<MemTable>(order, manifest_.hash_seed, tuning_.memtable_bytes,
-                                               MemTable::Memory{.budget = &budget_}, /*indexed=*/false);
-           },
-       .flush = [this](ColumnFamilyId id,
-                       const std::shared_ptr<const MemTable>& memtable) { return FlushReplayed(id, memtable); },
-       .memtable_bytes = tuning_.memtable_bytes,
-       .snapshots = NamedSequences()});
-  AddFamilies(&replay);
-  RETURN_IF_ERROR(ReadLogsInto(&replay));
-  RETURN_IF_ERROR(AddRings());
-  RETURN_IF_ERROR(replay.Flush());
-  report_->updates_from_logs = replay.updates();
-  for (auto& [id, family] : families_) family.flushed_through = replay.families().at(id).flushed_through;
-  return absl::OkStatus();
-}
-
-absl::Status Repairing::ReadLogsInto(Replay* replay) {
-  const LogSink sink = [&](SequenceNumber first, std::string_view batch) {
-    const SequenceNumber last(first.value() + std::max(BatchCount(batch), 1u) - 1);
-    manifest_.last_sequence = std::max(manifest_.last_sequence, last);
-    return replay->Take(first, batch);
-  };
-  if (logs_whole_) return RecoverLogs(log_directory(), logs_, HowToReadLogs(), sink).status();
-  std::vector<LogGap> gaps;
-  RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, HowToReadLogs(), sink, &gaps));
-  for (const LogGap& gap : gaps) {
-    const bool there =
-        std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });
-    if (there) damaged_logs_.insert(gap.name);
-    Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
-  }
-  return absl::OkStatus();
-}
-
-// With a log that is put aside goes the ring, which may hold its newest records: the one that it names or, where its
-// header is damaged, each that it may have named.
-absl::Status Repairing::AddRings() {
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
-  for (const RingFile& ring : rings) {
-    const bool goes = std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) {
-      if (!damaged_logs_.contains(log.name)) return false;
-      return log.header.has_value() ? log.header->ring.number == ring.named : ring.named <= log.named;
-    });
-    if (goes) damaged_logs_.insert(ring.name);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
-  if (dry_run_) return absl::OkStatus();
-  FamilyState& family = families_.at(id);
-  // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
-  // delete is to take away.
-  const TableOutputContext context = OutputContext(family);
-  const std::vector<SequenceNumber> standing = StandingThrough(NamedSequences(), memtable->LastSequence());
-  ASSIGN_OR_RETURN(
-      const std::vector<TableMetadata> tables,
-      FlushMemTablesAndRanges(
-          {.context = context, .memtables = {&memtable, 1}, .snapshots = standing, .keeps_single_deletes = !certain_}));
-  for (const TableMetadata& table : tables) family.tables.push_back({.family = id, .level = 0, .table = table});
   return absl::OkStatus();
 }
 

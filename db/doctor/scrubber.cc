@@ -1,5 +1,6 @@
-// Reads every table once in a while, past the caches, and checks it: so that damage of what nobody reads is found while
-// there still are backups. It stops nothing and mends nothing; it tells listeners, the info log and the statistics.
+// Reads every table once in a while, and the values in value files that it refers to, past the caches, and checks them:
+// so that damage of what nobody reads is found while there still are backups. It stops nothing and mends nothing; it
+// tells listeners, the info log and the statistics.
 //
 // One long piece of work on the executor. A pass takes the tables that there are at its beginning, from one drawn at
 // random on, so that a process that is often started anew does not always read the same ones; it is spread evenly over
@@ -16,6 +17,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/files/table_files.h"
+#include "db/act/jobs/verify_values.h"
 #include "db/engine/background/periodic_task.h"
 #include "db/format/file_names.h"
 #include "util/base/random.h"
@@ -38,10 +40,18 @@ std::string KeysText(const DamageEvent& damage) {
                          damage.through.has_value() ? Printable(*damage.through) : "the last");
 }
 
-std::string DamageText(const DamageEvent& damage) {
-  return absl::StrFormat("%s of %s, %u bytes at %u, %s: %s", TableFileName(FileNumber(damage.file_number)),
-                         Printable(damage.column_family), damage.bytes, damage.offset, KeysText(damage),
-                         damage.status.ToString());
+// A value's event is of its value file, and its status names the key.
+std::string DamageText(const DamageEvent& damage, bool is_value) {
+  const FileNumber number(damage.file_number);
+  return absl::StrFormat("%s of %s, %u bytes at %u, %s%s", is_value ? ValueFileName(number) : TableFileName(number),
+                         Printable(damage.column_family), damage.bytes, damage.offset,
+                         is_value ? "" : KeysText(damage) + ": ", damage.status.ToString());
+}
+
+uint64_t BytesToRead(const TableMetadata& table) {
+  uint64_t bytes = table.size_bytes;
+  for (const ValueLinks& links : table.value_links) bytes += links.bytes;
+  return bytes;
 }
 
 class Scrubber final : public PeriodicTask {
@@ -63,7 +73,8 @@ class Scrubber final : public PeriodicTask {
   };
   struct TableDamage {
     uint64_t blocks = 0;
-    DamageEvent first;
+    uint64_t values = 0;
+    std::string first;
   };
   class Visit;
 
@@ -110,6 +121,7 @@ class Scrubber::Visit {
                    ->Scrub([this](uint64_t bytes) { return GoOn(bytes); },
                            [this](const TableReader::Gap& gap) { Damage(gap); })
                    .ok();
+      if (whole_ && damage_.blocks == 0 && !table.metadata().value_links.empty()) CheckItsValues(*reader);
     }
     Note();
   }
@@ -154,12 +166,43 @@ class Scrubber::Visit {
     }
   }
 
-  void Damage(const TableReader::Gap& gap) {
-    if (!IsDamage(gap.status)) {
-      passed_over_ = true;
-      core_.info_log.Write("scrubbing skips %s: %s", table_name(), gap.status.ToString());
-      return;
+  // Of a table that is whole. The value files are there as long as the table is.
+  void CheckItsValues(std::shared_ptr<const TableReader> reader) {
+    const bool direct = core_.directory->capabilities().direct_reads;
+    ValueStore past_caches(core_.directory.get(), false, /*cache=*/nullptr,
+                           direct ? ReadMode::kDirect : ReadMode::kBuffered);
+    past_caches.Identify(core_.values.database_id());
+    const auto bad = [&](std::string_view key, const ValueReference* reference, const absl::Status& why) {
+      DamageValue(key, reference, why);
+      return absl::OkStatus();
+    };
+    const absl::Status read =
+        CheckValues(std::move(reader), &past_caches,
+                    {.go_on = [this](const ValueReference& reference) { return GoOn(reference.bytes); }, .bad = bad});
+    if (absl::IsCancelled(read)) whole_ = false;
+    if (!read.ok() && !absl::IsCancelled(read)) Skip(read);
+  }
+
+  void DamageValue(std::string_view key, const ValueReference* reference, const absl::Status& why) {
+    if (!IsDamage(why)) return Skip(why);
+    DamageEvent event{.column_family = due_.family, .file_number = due_.number, .status = why};
+    if (reference != nullptr) {
+      event.file_number = reference->file.value();
+      event.offset = reference->offset;
+      event.bytes = reference->bytes;
     }
+    event.after = event.through = std::string(key);
+    ++damage_.values;
+    Tell(event, DamageText(event, /*is_value=*/reference != nullptr));
+  }
+
+  void Skip(const absl::Status& why) {
+    passed_over_ = true;
+    core_.info_log.Write("scrubbing skips %s: %s", table_name(), why.ToString());
+  }
+
+  void Damage(const TableReader::Gap& gap) {
+    if (!IsDamage(gap.status)) return Skip(gap.status);
     DamageEvent event{.column_family = due_.family,
                       .file_number = due_.number,
                       .offset = gap.handle.offset,
@@ -167,18 +210,23 @@ class Scrubber::Visit {
                       .status = gap.status};
     if (gap.after.has_value()) event.after = gap.after->user_key;
     if (gap.through.has_value()) event.through = gap.through->user_key;
+    ++damage_.blocks;
+    Tell(event, DamageText(event, /*is_value=*/false));
+  }
+
+  void Tell(const DamageEvent& event, std::string text) {
     core_.statistics.Add(Ticker::kScrubDamage);
-    core_.info_log.Write("scrubbing found damage: %s", DamageText(event));
+    core_.info_log.Write("scrubbing found damage: %s", text);
     // Outside of the section: the listener may pause background work, or take its time.
     scrubber_->pause_->Leave();
     scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
     scrubber_->pause_->Enter();
-    if (++damage_.blocks == 1) damage_.first = std::move(event);
+    if (damage_.first.empty()) damage_.first = std::move(text);
   }
 
   void Note() {
     MutexLock lock(&scrubber_->mutex_);
-    if (damage_.blocks > 0) {
+    if (damage_.blocks + damage_.values > 0) {
       scrubber_->damage_[due_.number] = std::move(damage_);
     } else if (whole_ && !passed_over_) {
       scrubber_->damage_.erase(due_.number);
@@ -249,7 +297,7 @@ std::vector<Scrubber::Due> Scrubber::List() const {
     for (const TableRef& table : version->Tables()) {
       due.push_back({.table = table,
                      .number = table->number().value(),
-                     .bytes = table->metadata().size_bytes,
+                     .bytes = BytesToRead(table->metadata()),
                      .family = family->name,
                      .order = family->order});
     }
@@ -307,7 +355,9 @@ std::string Scrubber::ToString() const {
                       state_->core->statistics.Get(Ticker::kScrubPasses),
                       state_->core->statistics.Get(Ticker::kScrubBytes), damage_.size());
   for (const auto& [number, damage] : damage_) {
-    absl::StrAppendFormat(&out, "%u damaged blocks in %s\n", damage.blocks, DamageText(damage.first));
+    const bool blocks = damage.blocks > 0;
+    absl::StrAppendFormat(&out, "%u damaged %s in %s\n", blocks ? damage.blocks : damage.values,
+                          blocks ? "blocks" : "values", damage.first);
   }
   return out;
 }

@@ -407,8 +407,7 @@ SEPAL_C_EXPORT void sepal_options_set_ttl(sepal_options_t* options, int64_t mill
 SEPAL_C_EXPORT void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
 /* From the first level on; deeper levels use the last entry. */
-SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions,
-                                                            size_t levels);
+SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* options, const int* kinds, size_t levels);
 SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options, int style);

@@ -58,7 +58,8 @@ struct SlowDiskEvent {
   uint64_t micros = 0;
 };
 
-// A part of a table that cannot be read, found by scrubbing (Options::scrub_seconds).
+// A part of a table, or a value in a value file, that cannot be read, found by scrubbing (Options::scrub_seconds). Of a
+// value, the file is the value file, and `after` and `through` are both its key.
 struct DamageEvent {
   std::string column_family = {};
   uint64_t file_number = 0;

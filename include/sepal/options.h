@@ -82,9 +82,8 @@ struct ColumnFamilyOptions {
   // that expire are not separated. What was written before stays where it is. Files of which much was overwritten or
   // deleted are emptied by compactions, and writers slowed for it, so that `max_space_amplification` holds; memtables
   // may refer to eight times their size beyond that. What a `compaction_filter` refuses is hidden from reads, but takes
-  // space until it is overwritten or deleted. A library
-  // that does not know value files refuses a database that has them, and DB::Repair does not repair one yet
-  // (Unimplemented).
+  // space until it is overwritten or deleted. A library that does not know value files refuses a database that has
+  // them.
   size_t separate_from = 0;
   // Of values in value files, those of fewer bytes come back beside their keys when a compaction writes the last level:
   // they are written once more, and scans find them in the tables. 0: none come back.
@@ -255,7 +254,7 @@ struct VerifyProgress {
 struct VerifyChecksumsOptions {
   // Return false to end the call with `Cancelled`.
   std::function<bool(const VerifyProgress&)> progress = {};
-  // Called for each damaged table.
+  // Called for each damaged table, and for each damaged value of a value file.
   std::function<void(const absl::Status&)> on_damage = {};
 };
 

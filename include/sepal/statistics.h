@@ -44,9 +44,9 @@ enum class Ticker : uint8_t {
   kThrottledWrites,
   kSlowCalls,        // over Options::slow_call_micros
   kPacedMicros,      // time that threads of flushes and compactions waited for Options::background_bytes_per_second
-  kScrubBytes,       // bytes of tables that were read and checked in the background (Options::scrub_seconds)
+  kScrubBytes,       // bytes of tables and values that were read and checked in the background (Options::scrub_seconds)
   kScrubPasses,      // passes over all tables
-  kScrubDamage,      // blocks that were found damaged, counted again in each pass
+  kScrubDamage,      // blocks and values that were found damaged, counted again in each pass
   kValueBytes,       // bytes of values that were written to value files (ColumnFamilyOptions::separate_from)
   kValueBytesMoved,  // bytes of values that compactions moved out of value files that were mostly garbage
   kCount,

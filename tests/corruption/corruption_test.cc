@@ -48,15 +48,17 @@ namespace {
 TEST(CorruptionTest, TheSubjectsHoldEveryKindOfFile) {
   for (const SubjectKind kind : kAllSubjects) {
     const Subject subject = MakeSubject(kind);
-    int tables = 0, logs = 0, manifests = 0, rings = 0;
+    int tables = 0, logs = 0, manifests = 0, rings = 0, values = 0;
     for (const auto& [file, bytes] : subject.files) {
       tables += file.ends_with(".sst") ? 1 : 0;
       logs += file.ends_with(".log") ? 1 : 0;
       manifests += file.starts_with("MANIFEST") ? 1 : 0;
       rings += file.ends_with(".ring") ? 1 : 0;
+      values += file.ends_with(".val") ? 1 : 0;
     }
     EXPECT_GE(tables, 8);
     EXPECT_GE(logs, 2);
+    EXPECT_GE(values, 4);
     EXPECT_GE(manifests, 2);
     EXPECT_EQ(rings, kind == SubjectKind::kKilledWithRing ? 1 : 0);
     EXPECT_GE(subject.stale.size(), 5u);

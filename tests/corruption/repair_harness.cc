@@ -44,7 +44,9 @@ class RepairTrial {
     if (absl::IsFailedPrecondition(status)) status = RepairTo(&report, options, kDirectory, {.logs_lost = true});
     if (!status.ok()) return "Repair: " + status.ToString();
     changed_ = report.changed;
-    if (report.changed == report.dropped.empty() && report.tables_rewritten == 0) return "the report is empty";
+    const bool tells = !report.dropped.empty() || report.tables_rewritten + report.updates_from_logs > 0;
+    if (report.changed && !tells) return "the report is empty";
+    if (!report.changed && !report.dropped.empty()) return "the report tells of what was not changed";
     std::string wrong = Check(report);
     if (!wrong.empty()) return absl::StrFormat("%s\n%s", wrong, report.ToString());
     RepairReport again;

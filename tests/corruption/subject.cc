@@ -4,6 +4,7 @@
 
 #include "db/engine/face/engine.h"
 #include "db/format/manifest_format.h"
+#include "db/format/value_file.h"
 #include "tests/db/engine/test_database.h"
 #include "util/base/check.h"
 #include "util/base/random.h"
@@ -12,7 +13,7 @@ namespace sepal::corruption {
 
 namespace {
 
-constexpr std::string_view kFamilies[] = {"versions", "zstd", "plain", "logged"};
+constexpr std::string_view kFamilies[] = {"versions", "zstd", "plain", "values", "logged"};
 
 ColumnFamilyOptions OptionsOf(std::string_view family) {
   ColumnFamilyOptions options;
@@ -25,6 +26,8 @@ ColumnFamilyOptions OptionsOf(std::string_view family) {
   } else if (family == "plain") {
     options.compression = CompressionKind::kNone;
     options.filter_policy = FilterPolicy::None();
+  } else if (family == "values") {
+    options.separate_from = 64;
   } else {
     options.compression = CompressionKind::kLz4;
   }
@@ -49,6 +52,7 @@ class Builder {
     subject_->tuning.log_ring_bytes = ring ? 4096 : 0;
     subject_->tuning.table_bytes = size_t{3} << 10;
     subject_->tuning.manifest_limit_bytes = uint64_t{1} << 10;
+    subject_->tuning.value_file_bytes = uint64_t{1} << 10;
     subject_->families["default"] = {};
     Options options = subject_->MakeOptions(&files_);
     options.create_if_missing = true;
@@ -71,6 +75,8 @@ class Builder {
     Must(db_->Flush(*families_["zstd"]));
     for (int i = 0; i < 40; ++i) Put("plain", Key(i), Text(60, 'p'));
     Must(db_->Flush(*families_["plain"]));
+    Keep();
+    Values();
     Keep();
     RollManifest();
     Keep();
@@ -143,6 +149,17 @@ class Builder {
     Must(db_->Flush(*families_["versions"]));
   }
 
+  // In several files. Of the first some are overwritten, in tables of two levels.
+  void Values() {
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 12; i += 1 + round) Put("values", Key(i), Text(static_cast<size_t>(50 + 10 * i), 'V'));
+      Must(db_->Flush(*families_["values"]));
+    }
+    Delete("values", Key(4));
+    for (int i = 20; i < 40; ++i) Put("values", Key(i), Text(static_cast<size_t>(40 + 5 * i), 'W'));
+    Must(db_->Flush(*families_["values"]));
+  }
+
   void KeepOldManifests() { files_.Inject({.op = FileOp::kRemove, .name_contains = "MANIFEST", .sticky = true}); }
   size_t Manifests() {
     size_t count = 0;
@@ -179,6 +196,7 @@ class Builder {
       }
     }
     Must(db_->Write(batch));
+    for (int i = 30; i < 36; ++i) Put("values", Key(i), Text(150, 'X'));
     Delete("logged", Key(3));
     Put("plain", Key(5), "newer");
     Must(db_->Sync());
@@ -216,6 +234,9 @@ class Builder {
       } else if (name.ends_with(".log")) {
         subject_->witnessed_bytes[name] = bytes.find_last_not_of('\0') + 1;
         subject_->newest_log = name;
+      } else if (name.ends_with(".val")) {
+        subject_->witnessed_bytes[name] =
+            HoldsOverwritten(bytes) ? kValueFileHeaderBytes : bytes.find_last_not_of('\0') + 1;
       }
     }
     const auto manifest = std::prev(snapshots_.back().lower_bound("MANIFEST-999999"));
@@ -223,6 +244,18 @@ class Builder {
     subject_->newest_manifest = manifest->first;
     subject_->witnessed_bytes[manifest->first] =
         manifest->second.size() - kManifestRecordHeaderBytes - kManifestControlBytes;
+  }
+  // Whether the file has a value that its key no longer has.
+  bool HoldsOverwritten(const std::string& file) const {
+    const Contents& now = subject_->families.at("values");
+    for (const auto& [key, values] : subject_->history.at("values")) {
+      for (const std::string& value : values) {
+        const auto it = now.find(key);
+        if (it != now.end() && it->second == value) continue;
+        if (file.find(value) != std::string::npos) return true;
+      }
+    }
+    return false;
   }
   void AddStale(const std::string& name, const std::string& bytes) {
     const auto it = subject_->files.find(name);

@@ -19,6 +19,7 @@ void UseFixedSet(uint64_t set, ColumnFamilyOptions* family, Tuning* tuning) {
   family->compression = kKinds[set % 4];
   family->block_bytes = kBlocks[set / 4 % 3];
   family->filter_policy = filters[set / 12 % 3];
+  family->separate_from = set % 3 == 2 ? 64 : 0;
   tuning->memtable_bytes = size_t{4} << 10 << set % 3;
   tuning->table_bytes = size_t{2} << 10 << set % 5;
   tuning->runs_per_level = static_cast<int>(2 + set % 3);

@@ -56,7 +56,9 @@ Options MakeOptions(uint64_t seed) {
   options.create_if_missing = true;
   options.memory_limit = size_t{IsLarge(seed) ? 64u : 8u} << 20;
   options.memtable_bytes = size_t{IsLarge(seed) ? 8192u : 64u} << 10;
-  options.column_families = {{kSecondFamily, {}}};
+  // Of the second family half of all values go to value files, and in every other history so do those of the first.
+  options.column_families = {{kSecondFamily, {.separate_from = 100}}};
+  options.family.separate_from = seed % 2 == 0 ? 64 : 0;
   return options;
 }
 

@@ -92,6 +92,7 @@ void ConcurrentHistory::Configure() {
   }
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
+  if (Random(Mix64(case_.seed + 2)).OneIn(3)) family.separate_from = 64;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;
   database_.options.info_log = random_.OneIn(8);
 }

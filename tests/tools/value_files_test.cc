@@ -1,6 +1,8 @@
 // The command line tools on a database that keeps large values in files of their own.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -49,11 +51,36 @@ TEST_F(ValueFilesVerbsTest, TheyAreReadVerifiedAndBackedUp) {
   EXPECT_EQ(RunSepal({"db", "get", db_, "new"}).out, large_);
 }
 
-TEST_F(ValueFilesVerbsTest, ARepairIsRefusedAndSaysWhatToDo) {
+TEST_F(ValueFilesVerbsTest, DamageOfAValueIsFoundAndRepairedAndItsKeyIsNamed) {
+  const Outcome whole = RunSepal({"db", "verify", db_});
+  EXPECT_TRUE(Has(whole.out, "the logs and 1 table with 1 value in value files of ")) << whole.out;
+  EXPECT_TRUE(Has(RunSepal({"db", "repair", db_, "--yes"}).out, "nothing was wrong")) << "nothing is changed";
+  std::string file;
+  for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".val") && (file.empty() || path < file)) file = path;
+  }
+  std::string bytes = Slurp(file);
+  bytes[70] ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+  const std::string words = "the value of key \"flushed\": " + file + ": offset 64: checksum of a separated value";
+  const Outcome verify = RunSepal({"db", "verify", db_});
+  EXPECT_EQ(verify.exit, kExitDamage);
+  EXPECT_TRUE(Has(verify.err, words)) << verify.err;
+  EXPECT_TRUE(Has(verify.err, "1 of 1 table is damaged")) << verify.err;
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string dropped =
+      "dropped: " + name + ", bytes 64 to 364, column family \"default\", key \"flushed\": " + file + ": offset 64: ";
+  const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run"});
+  EXPECT_EQ(dry.exit, kExitDamage);
+  EXPECT_TRUE(Has(dry.out, dropped)) << dry.out;
   const Outcome repair = RunSepal({"db", "repair", db_, "--yes"});
-  EXPECT_NE(repair.exit, kExitOk);
-  EXPECT_TRUE(Has(repair.err, "value files")) << repair.err;
-  EXPECT_EQ(RunSepal({"db", "get", db_, "flushed"}).out, large_);
+  EXPECT_EQ(repair.exit, kExitDamage);
+  EXPECT_TRUE(Has(repair.out, dropped)) << repair.out;
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "logged"}).out, large_);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "small"}).out, "s");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "flushed"}).exit, kExitError);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ class ValueStore {
 
   // Before anything else is called.
   void Identify(uint64_t database_id) { database_id_ = database_id; }
+  uint64_t database_id() const { return database_id_; }
   // Until LetGo, nothing is removed: what an opening finds may be needed by logs that it has not read.
   void Hold(ValueFileRef file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   // The file gets no more values.

@@ -78,23 +78,35 @@ void Replay::ForEachUpdate(SequenceNumber first, std::string_view batch, const I
 
 absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
   std::vector<std::pair<ColumnFamilyId, Family*>> touched;
+  absl::Status status;
   ForEachUpdate(first, batch, [&](SequenceNumber sequence, const BatchEntry& entry, ColumnFamilyId id, Family* family) {
     if (options_.flush == nullptr) {
       InsertToRead(sequence, entry, options_.new_memtable, family);
       return;
     }
-    if (family->memtable == nullptr) family->memtable = options_.new_memtable(family->order);
-    if (IsRangeDelete(entry.kind)) {
-      InsertRange(sequence, entry, *family);
-    } else {
-      NoteReference(entry, family->memtable.get());
-      family->memtable->Collect(sequence, entry.kind, entry.key, entry.value);
-    }
+    if (status.ok()) status = Collect(sequence, entry, id, family);
     if (touched.empty() || touched.back().second != family) touched.emplace_back(id, family);
   });
+  RETURN_IF_ERROR(status);
   for (const auto& [id, family] : touched) {
     const bool full = family->memtable != nullptr && family->memtable->MemoryBytes() >= options_.memtable_bytes;
     if (full) RETURN_IF_ERROR(FlushFamily(id, family));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Replay::Collect(SequenceNumber sequence, BatchEntry entry, ColumnFamilyId id, Family* family) const {
+  std::string settled;
+  if (IsReference(entry.kind) && options_.settle_reference != nullptr) {
+    ASSIGN_OR_RETURN(const bool taken, options_.settle_reference(id, entry.key, &entry.value, &settled));
+    if (!taken) return absl::OkStatus();
+  }
+  if (family->memtable == nullptr) family->memtable = options_.new_memtable(family->order);
+  if (IsRangeDelete(entry.kind)) {
+    InsertRange(sequence, entry, *family);
+  } else {
+    NoteReference(entry, family->memtable.get());
+    family->memtable->Collect(sequence, entry.kind, entry.key, entry.value);
   }
   return absl::OkStatus();
 }

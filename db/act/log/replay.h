@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,11 @@ class Replay {
     size_t memtable_bytes = 0;
     // Told of each reference to a value that goes into a memtable.
     std::function<void(MemTable* memtable, std::string_view reference)> on_reference = nullptr;
+    // Asked about each reference that would go into a memtable to be flushed: false, the update is left out; else
+    // `*value` may be set to another reference, kept in `*settled`. Null: it goes as it is.
+    std::function<absl::StatusOr<bool>(ColumnFamilyId id, std::string_view key, std::string_view* value,
+                                       std::string* settled)>
+        settle_reference = nullptr;
     // That will be read at, ascending.
     std::vector<SequenceNumber> snapshots = {};
   };
@@ -86,6 +92,7 @@ class Replay {
   // Null for a family that was dropped.
   absl::StatusOr<Family*> FamilyOf(const BatchEntry& entry);
   absl::Status Insert(SequenceNumber first, std::string_view batch);
+  absl::Status Collect(SequenceNumber sequence, BatchEntry entry, ColumnFamilyId id, Family* family) const;
   // Calls `insert(sequence, entry, id, family)` with each update of a batch that is not in tables.
   template <typename InsertFunction>
   void ForEachUpdate(SequenceNumber first, std::string_view batch, const InsertFunction& insert);

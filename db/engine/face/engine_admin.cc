@@ -303,11 +303,14 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
       if (options.progress && !options.progress(progress))
         return absl::CancelledError("the verification was cancelled");
       const absl::StatusOr<std::shared_ptr<TableReader>> reader = opener.OpenTable(table->metadata());
+      const auto on_damage = [&](const absl::Status& damage) {
+        if (options.on_damage) options.on_damage(damage);
+      };
       absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
-      if (status.ok()) status = VerifyValues(*reader, table->metadata().value_links, &core_->values);
+      if (!status.ok()) on_damage(status);
+      if (status.ok()) status = VerifyValues(*reader, table->metadata().value_links, &core_->values, on_damage);
       if (!status.ok()) {
         ++progress.tables_damaged;
-        if (options.on_damage) options.on_damage(status);
         KeepFirst(&first, status);
       }
       ++progress.tables_done;

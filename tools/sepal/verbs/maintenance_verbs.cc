@@ -1,10 +1,14 @@
 // sepal db open|families|verify|repair|compact: a database as a whole.
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/value_store.h"
+#include "db/act/jobs/verify_values.h"
 #include "db/format/file_names.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
@@ -87,22 +91,27 @@ class VerifyVerb final : public Verb {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
-    uint64_t total = 0, done = 0, files = 0, damaged = 0;
+    ValueStore values(directory.get(), /*beside_a_writer=*/false, /*cache=*/nullptr);
+    values.Identify(tree.manifest.database_id);
+    uint64_t total = 0, done = 0, files = 0, damaged = 0, separated = 0;
     absl::Status unread;  // why one could not be read that may be whole
     const std::vector<AddedTable> tables = tree.Tables();
-    for (const AddedTable& added : tables) total += added.table.size_bytes;
+    for (const AddedTable& added : tables) total += BytesOf(added.table, &separated);
     {
       Progress progress("verified bytes", total, io.err, StandardErrorIsTerminal());
       for (const AddedTable& added : tables) {
-        const absl::Status status = VerifyTable(directory.get(), added.table);
-        if (!status.ok() && !absl::IsDataLoss(status)) {
-          KeepFirst(&unread, WithRemedy(status, place_));
-        } else if (!status.ok() && !Vanished(added.table.number)) {
-          ++damaged;
+        std::optional<bool> vanished;
+        bool counted = false;
+        const auto tell = [&](const absl::Status& status) {
+          if (!absl::IsDataLoss(status)) return KeepFirst(&unread, WithRemedy(status, place_));
+          if (!vanished.has_value()) vanished = Vanished(added.table.number);
+          if (*vanished) return;
+          if (!std::exchange(counted, true)) ++damaged;
           Report(io, TableFileName(added.table.number), status, &progress);
-        }
+        };
+        VerifyTable(directory.get(), added.table, &values, tell);
         ++files;
-        done += added.table.size_bytes;
+        done += BytesOf(added.table, nullptr);
         progress.Update(done);
       }
     }
@@ -118,8 +127,10 @@ class VerifyVerb final : public Verb {
       io.out << ToLine(line) << "\n";
     }
     if (status.ok() && !json) {
-      io.out << absl::StrFormat("%s: %s: every checksum of the manifest, the logs and %s of %s\n", place_.directory,
-                                io.paint.Good("ok"), Counted(files, "table"), HumanBytes(done));
+      io.out << absl::StrFormat("%s: %s: every checksum of the manifest, the logs and %s%s of %s\n", place_.directory,
+                                io.paint.Good("ok"), Counted(files, "table"),
+                                separated == 0 ? "" : " with " + Counted(separated, "value") + " in value files",
+                                HumanBytes(done));
     }
     reported = json;
     return status;
@@ -132,14 +143,26 @@ class VerifyVerb final : public Verb {
                                                unread.ok() ? "" : "; not all could be read: " + MessageOf(unread)));
   }
 
-  static absl::Status VerifyTable(Directory* directory, const TableMetadata& metadata) {
+  // To be read for it, with the values that it refers to, which are counted too.
+  static uint64_t BytesOf(const TableMetadata& table, uint64_t* separated) {
+    uint64_t bytes = table.size_bytes;
+    for (const ValueLinks& links : table.value_links) {
+      bytes += links.bytes;
+      if (separated != nullptr) *separated += links.values;
+    }
+    return bytes;
+  }
+
+  static void VerifyTable(Directory* directory, const TableMetadata& metadata, ValueStore* values,
+                          const std::function<void(const absl::Status&)>& tell) {
     const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory, metadata);
     if (absl::IsNotFound(reader.status())) {
-      return absl::DataLossError(
-          absl::StrFormat("%s/%s: the table is missing", directory->path(), TableFileName(metadata.number)));
+      return tell(absl::DataLossError(
+          absl::StrFormat("%s/%s: the table is missing", directory->path(), TableFileName(metadata.number))));
     }
-    RETURN_IF_ERROR(reader.status());
-    return (*reader)->Verify();
+    const absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
+    if (!status.ok()) return tell(status);
+    VerifyValues(*reader, metadata.value_links, values, tell).IgnoreError();
   }
 
   // Whether a live writer has removed the table since the manifest was read.

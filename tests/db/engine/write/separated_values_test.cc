@@ -372,17 +372,6 @@ TEST_F(SeparatedValuesTest, AReadOnlyViewReadsWhatTheLogHas) {
   EXPECT_EQ(Value(copy->get(), "b"), Large("b"));
 }
 
-TEST_F(SeparatedValuesTest, ARepairIsRefusedBeforeItChangesAnything) {
-  ASSERT_OK(db()->Put("a", Large("a")));
-  ASSERT_OK(db()->Close());
-  const uint64_t before = database.memory.Fingerprint();
-  const absl::Status status = RepairTo(nullptr, database.options, "/db");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_EQ(database.memory.Fingerprint(), before);
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(Value(db(), "a"), Large("a"));
-}
-
 TEST_F(SeparatedValuesTest, ADroppedFamilyLetsThemGoAndDestroyRemovesAll) {
   auto family = db()->CreateColumnFamily("other", database.options.family);
   ASSERT_OK(family.status());
