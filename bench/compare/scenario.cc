@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "bench/compare/page_cache.h"
 #include "bench/compare/recovery.h"
+#include "bench/compare/updates.h"
 #include "bench/compare/ycsb.h"
 #include "sepal/env.h"
 #include "tools/db_bench/process_metrics.h"
@@ -86,8 +87,8 @@ class Scenario {
                         .operations = std::min<uint64_t>(10'000, options_.entries / 20 + 1)},
                        true));
     }
-    if (workload == "incrementrandom") report(IncrementRandom(meter));
-    if (workload == "deleterangemix") report(DeleteRangeMix(meter));
+    if (workload == "incrementrandom") report(RunIncrements(options_, threads_, seed_, meter));
+    if (workload == "deleterangemix") report(RunRangeDeletes(options_, threads_, seed_, meter));
     if (workload == "filluniquerandom" || workload == "ycsbload")
       report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
     const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);
@@ -171,43 +172,6 @@ class Scenario {
                       .seconds = options_.duration_seconds,
                       .finish = true},
                      false);
-  }
-
-  Totals IncrementRandom(Meter* meter) {
-    constexpr uint64_t kCounters = 1000;
-    const WorkloadPlan plan{.name = "incrementrandom",
-                            .threads = threads_,
-                            .operations = options_.entries,
-                            .finish = true,
-                            .written_bytes_each = static_cast<uint64_t>(options_.key_bytes) + sizeof(uint64_t)};
-    return meter->Run(plan, [&](Worker* worker) {
-      tools::KeyBuffer key(options_.key_bytes);
-      Random draws = Draws(worker);
-      worker->Loop(kFastStride,
-                   [&](uint64_t) { worker->session->Increment(Format(&key, draws.Uniform(kCounters)), 1); });
-    });
-  }
-
-  Totals DeleteRangeMix(Meter* meter) {
-    constexpr uint64_t kPutsOfDelete = 100, kKeysOfDelete = 10;
-    const WorkloadPlan plan{.name = "deleterangemix",
-                            .threads = threads_,
-                            .operations = options_.entries,
-                            .finish = true,
-                            .written_bytes_each = EntryBytes()};
-    return meter->Run(plan, [&](Worker* worker) {
-      tools::KeyBuffer key(options_.key_bytes), end(options_.key_bytes);
-      tools::ValueGenerator values = Values(worker->index);
-      Random draws = Draws(worker);
-      worker->Loop(kFastStride, [&](uint64_t i) {
-        const uint64_t number = draws.Uniform(options_.entries);
-        if (i % kPutsOfDelete == kPutsOfDelete - 1) {
-          worker->session->DeleteRange(Format(&key, number), Format(&end, number + kKeysOfDelete));
-        } else {
-          worker->session->Put(Format(&key, number), values.Next(static_cast<size_t>(options_.value_bytes)), false);
-        }
-      });
-    });
   }
 
   // Puts of keys drawn among all.

@@ -96,6 +96,7 @@ class Listener final : public sepal::EventListener {
                                         .output_files = event.output_files,
                                         .bytes_read = event.bytes_read,
                                         .bytes_written = event.bytes_written,
+                                        .value_bytes_moved = event.value_bytes_moved,
                                         .entries_in = event.entries_in,
                                         .entries_out = event.entries_out,
                                         .micros = event.micros,

@@ -517,7 +517,7 @@ typedef struct sepal_compaction_event_t {
   const char* column_family;
   const char* reason;
   int input_level, output_level, input_files, output_files;
-  uint64_t bytes_read, bytes_written, entries_in, entries_out, micros;
+  uint64_t bytes_read, bytes_written, value_bytes_moved, entries_in, entries_out, micros;
   unsigned char trivial_move;
   const char* error; /* NULL: none */
 } sepal_compaction_event_t;

@@ -42,12 +42,6 @@ void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber m
   NoteReference();
 }
 
-TableRef Catalog::MakeTable(TableMetadata metadata) const {
-  Core& core = *state_->core;
-  std::shared_ptr<ObsoleteTableSink> sink = core.values.SinkThatHolds(core.deleter, metadata.value_links);
-  return std::make_shared<const TableFile>(std::move(metadata), std::move(sink));
-}
-
 ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   VersionEdit head;
   head.database_id = identity_.database_id;
@@ -94,7 +88,7 @@ absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const Versio
       family = it->second;
       base = family->version();
     }
-    VersionBuilder builder(base, [this](TableMetadata table) { return MakeTable(std::move(table)); });
+    VersionBuilder builder(base, [this](TableMetadata table) { return state_->core->MakeTable(std::move(table)); });
     RETURN_IF_ERROR(builder.Apply(id, edit));
     ASSIGN_OR_RETURN(VersionRef version, builder.Build());
     changes.push_back({std::move(family), std::move(version), builder.RemovedTables()});

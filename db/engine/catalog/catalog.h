@@ -79,9 +79,6 @@ class Catalog {
   // What tables of `family` are written with. It must outlive the context.
   TableOutputContext OutputContext(const Family& family);
 
-  // Makes the shared object of a table of `family`.
-  TableRef MakeTable(TableMetadata metadata) const;
-
  private:
   struct Change {
     FamilyRef family;

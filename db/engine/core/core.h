@@ -22,6 +22,7 @@
 #include "db/engine/core/expiry_clock.h"
 #include "db/engine/core/open_mark.h"
 #include "db/state/memtable/memtable.h"
+#include "db/state/version/table_file.h"
 #include "db/state/version/tuning.h"
 #include "sepal/db.h"
 #include "sepal/env.h"
@@ -95,6 +96,12 @@ class Core : public std::enable_shared_from_this<Core> {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,
              read_mode == ReadMode::kBuffered ? &read_around : nullptr, &windows},
             order};
+  }
+
+  // The shared object of a table, which holds the value files that the table refers to.
+  TableRef MakeTable(TableMetadata metadata) {
+    std::shared_ptr<ObsoleteTableSink> sink = values.SinkThatHolds(deleter, metadata.value_links);
+    return std::make_shared<const TableFile>(std::move(metadata), std::move(sink));
   }
 
   // The writes, in bytes, after which a writer looks whether memtables are full.

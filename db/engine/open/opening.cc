@@ -264,11 +264,7 @@ absl::Status Opening::CheckNoLogWasBegun() const {
 }
 
 TableFactory Opening::MakeTable() const {
-  return [this](TableMetadata table) -> TableRef {
-    Core& core = *parts_.core;
-    std::shared_ptr<ObsoleteTableSink> sink = core.values.SinkThatHolds(core.deleter, table.value_links);
-    return std::make_shared<const TableFile>(std::move(table), std::move(sink));
-  };
+  return [this](TableMetadata table) { return parts_.core->MakeTable(std::move(table)); };
 }
 
 absl::Status Opening::DescribeNew() {

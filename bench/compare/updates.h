@@ -1,0 +1,17 @@
+// Workloads of updates that are no plain puts: by an engine's own calls for them, or what a program does without these
+// (Session::Increment and DeleteRange).
+#pragma once
+
+#include <cstdint>
+
+#include "bench/compare/measure.h"
+#include "bench/compare/options.h"
+
+namespace sepal::compare {
+
+// As many additions as entries, to counters of 1,000 keys.
+Totals RunIncrements(const CompareOptions& options, int threads, uint64_t seed, Meter* meter);
+// As many puts of random keys as entries, but for each 100th the deletion of the 10 keys from there on.
+Totals RunRangeDeletes(const CompareOptions& options, int threads, uint64_t seed, Meter* meter);
+
+}  // namespace sepal::compare
