@@ -126,6 +126,8 @@ class ValueStore {
                  const std::function<void(size_t i, absl::StatusOr<CachePin> value)>& done);
   // From the cache alone; empty: it is not there. Takes no lock.
   CachePin FindCached(const ValueReference& reference);
+  // Fetches what FindCached looks at first.
+  void Prefetch(const ValueReference& reference) const { cache_->Prefetch(KeyOf(reference)); }
 
   // Reads a value into `value`, of `reference.bytes` bytes, and checks it. DataLoss names the file and the offset.
   absl::Status Read(const ValueReference& reference, char* value);

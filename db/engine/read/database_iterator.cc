@@ -1,5 +1,6 @@
 #include "db/engine/read/database_iterator.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -25,6 +26,15 @@ absl::Status NotOpen(const OpenMark& mark) {
 }
 
 ReadClock* ClockOf(const DatabaseIteratorOptions& options) { return &options.source.core->expiry; }
+
+// For a key that was stepped from: the next one is often as long.
+void CopyKey(std::string_view key, std::string* buffer) {
+  if (key.size() != buffer->size()) [[unlikely]] {
+    buffer->assign(key);
+    return;
+  }
+  std::memcpy(buffer->data(), key.data(), key.size());
+}
 
 // The same entries, without their values.
 template <class Entries>
@@ -135,17 +145,13 @@ ABSL_ATTRIBUTE_NOINLINE void DatabaseIterator::NextElsewhere() {
     return Hide();
   const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
   if (!Begin(Ticker::kNexts)) return;
-  if (AnyAhead() && direction_ == Direction::kForward) {
-    ahead_->Pop();
-    if (AnyAhead()) return ShowAhead();
-    key_buffer_.assign(passed_key_);
-  } else if (at_entry_) {
-    key_buffer_.assign(entries_->key().user_key);
+  if (ahead_ != nullptr && NextAhead()) return;
+  if (at_entry_) {
+    CopyKey(entries_->key().user_key, &key_buffer_);
     // Where keys may be told by their bytes, there is nothing more in the block that was lent.
     hashable_ ? entries_->Next() : entries_->Advance();
   } else if (direction_ == Direction::kBackward) {
     // Back to the versions of the key that was shown; the skip below passes them.
-    if (ahead_ != nullptr) ahead_->Restart();
     entries_->Seek({key_buffer_, kFirstTrailer});
   }
   SetOut(Direction::kForward);
@@ -163,12 +169,7 @@ ABSL_ATTRIBUTE_NOINLINE void DatabaseIterator::PrevElsewhere() {
     return Hide();
   const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
   if (!Begin(Ticker::kPrevs)) return;
-  if (AnyAhead() && direction_ == Direction::kBackward) {
-    ahead_->Pop();
-    if (AnyAhead()) return ShowAhead();
-    return FindPreviousVisible();
-  }
-  if (direction_ == Direction::kForward && ahead_ != nullptr) ahead_->Restart();
+  if (ahead_ != nullptr && PrevAhead()) return;
   if (at_entry_) key_buffer_.assign(entries_->key().user_key);
   if (at_entry_ || direction_ == Direction::kForward) GoBefore();
   FindPreviousVisible();
@@ -190,34 +191,7 @@ void DatabaseIterator::GoBefore() {
 
 // --- what is shown ---
 
-void DatabaseIterator::FindNextVisible(bool skip_key) {
-  for (;; skip_key = true) {
-    dead_run_.Begin(DeadRun::Direction::kForward);
-    const bool found = PassDeleted(skip_key);
-    dead_run_.End(key_buffer_, /*after=*/true);
-    if (!found) return;
-    const Meaning meaning = MeaningOf(entries_->key().trailer);
-    if (IsShownAsItStands(meaning)) [[likely]]
-      return ShowEntry();
-    if (meaning != Meaning::kReference || IsWanted(entries_->key().user_key)) return ShowMade(meaning);
-    key_buffer_.assign(entries_->key().user_key);
-  }
-}
-
-ABSL_ATTRIBUTE_NOINLINE void DatabaseIterator::ShowMade(Meaning meaning) {
-  at_entry_ = false;
-  if (meaning == Meaning::kReference) {
-    BeginAhead(entries_->key().user_key, entries_->value());
-    CollectForward();
-    return ShowAhead();
-  }
-  key_buffer_.assign(entries_->key().user_key);
-  if (!options_.keys_only) merge_status_ = MakeShown(options_, meaning, key_buffer_, entries_.get(), &value_buffer_);
-  shown_value_ = value_buffer_;
-  valid_ = merge_status_.ok();
-}
-
-bool DatabaseIterator::PassDeleted(bool skip_key) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool DatabaseIterator::PassDeleted(bool skip_key) {
   while (entries_->Valid()) {
     const InternalKeyView& key = entries_->key();
     const bool passed = skip_key && key.sequence() <= options_.visible && order_.Equal(key.user_key, key_buffer_);
@@ -237,6 +211,38 @@ bool DatabaseIterator::PassDeleted(bool skip_key) {
   return false;
 }
 
+void DatabaseIterator::FindNextVisible(bool skip_key) {
+  for (;; skip_key = true) {
+    dead_run_.Begin(DeadRun::Direction::kForward);
+    const bool found = PassDeleted(skip_key);
+    dead_run_.End(key_buffer_, /*after=*/true);
+    if (!found) return;
+    const Meaning meaning = MeaningOf(entries_->key().trailer);
+    if (IsShownAsItStands(meaning)) [[likely]]
+      return ShowEntry();
+    if (ShowMade(meaning)) return;
+  }
+}
+
+ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::ShowMade(Meaning meaning) {
+  const bool refers = meaning == Meaning::kReference;
+  const bool shows = !refers || IsWanted(entries_->key().user_key);
+  if (refers && shows) {
+    at_entry_ = false;
+    BeginAhead(entries_->key().user_key, entries_->value());
+    CollectForward();
+    ShowAhead();
+    return true;
+  }
+  key_buffer_.assign(entries_->key().user_key);
+  if (!shows) return false;
+  at_entry_ = false;
+  if (!options_.keys_only) merge_status_ = MakeShown(options_, meaning, key_buffer_, entries_.get(), &value_buffer_);
+  shown_value_ = value_buffer_;
+  valid_ = merge_status_.ok();
+  return true;
+}
+
 void DatabaseIterator::FindPreviousVisible() {
   SetOut(Direction::kBackward);
   dead_run_.Begin(DeadRun::Direction::kBackward);
@@ -246,7 +252,7 @@ void DatabaseIterator::FindPreviousVisible() {
       ShowEntry();
       break;
     }
-    key_buffer_.assign(entries_->key().user_key);
+    CopyKey(entries_->key().user_key, &key_buffer_);
     const Meaning meaning =
         TakeBackward(options_.visible, order_, ClockOf(options_), entries_.get(), &key_buffer_, &value_buffer_).meaning;
     if (!entries_->status().ok()) return;
@@ -280,6 +286,33 @@ void DatabaseIterator::ShowMergedBackward() {
 void DatabaseIterator::BeginAhead(std::string_view key, std::string_view reference) {
   if (ahead_ == nullptr) ahead_ = std::make_unique<EntriesAhead>(options_.source.core, options_.fill_cache);
   ahead_->Begin(key, reference);
+}
+
+ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::NextAhead() {
+  if (AnyAhead() && direction_ == Direction::kForward) {
+    ahead_->Pop();
+    if (AnyAhead()) {
+      ShowAhead();
+      return true;
+    }
+    key_buffer_.assign(passed_key_);
+  } else if (direction_ == Direction::kBackward) {
+    ahead_->Restart();
+  }
+  return false;
+}
+
+ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::PrevAhead() {
+  if (AnyAhead() && direction_ == Direction::kBackward) {
+    ahead_->Pop();
+    if (AnyAhead()) {
+      ShowAhead();
+      return true;
+    }
+  } else if (direction_ == Direction::kForward) {
+    ahead_->Restart();
+  }
+  return false;
 }
 
 // From the reference where `entries_` stands on. What the clock or a merge operator decides is left for its turn.

@@ -167,8 +167,9 @@ class DatabaseIterator : public Iterator {
   // are passed over.
   void FindNextVisible(bool skip_key);
   bool PassDeleted(bool skip_key);
-  // Shows what is made of what begins where `entries_` stands: operands, a value that expires, or a reference.
-  void ShowMade(Meaning meaning);
+  // Shows what is made of what begins where `entries_` stands: operands, a value that expires, or a reference. False: a
+  // filter leaves out the key, which is in `key_buffer_`.
+  bool ShowMade(Meaning meaning);
   // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
   // until one is there.
   void FindPreviousVisible();
@@ -183,6 +184,9 @@ class DatabaseIterator : public Iterator {
   bool AnyAhead() const { return ahead_ != nullptr && !ahead_->empty(); }
   // Begins a batch with the key that has the reference; what follows is up to Collect.
   void BeginAhead(std::string_view key, std::string_view reference);
+  // Steps in the batch, if there is one in this direction; false: the step has to be made without.
+  bool NextAhead();
+  bool PrevAhead();
   void CollectForward();
   void CollectBackward();
   void ShowAhead();

@@ -21,6 +21,7 @@ void EntriesAhead::AddReference(std::string_view key, std::string_view reference
   const ValueReference parsed = ParseValueReference(reference).value_or(ValueReference());
   entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
   references_.push_back(parsed);
+  core_->values.Prefetch(parsed);
   value_bytes_ += parsed.bytes;
   inline_run_ = 0;
 }
@@ -33,15 +34,22 @@ void EntriesAhead::AddValue(std::string_view key, std::string_view value) {
 absl::StatusOr<CachePin> EntriesAhead::Fetch() {
   const Entry& entry = entries_[shown_];
   const ValueReference& reference = references_[entry.reference];
-  if (references_.size() > 1 && reference.bytes > 0) {
-    if (entry.reference >= window_end_) {
+  if (reference.bytes > 0) {
+    CachePin pin = TakeFromWindow(entry.reference);
+    if (!pin) pin = core_->values.FindCached(reference);
+    if (!pin && entry.reference >= window_end_ && references_.size() - entry.reference > 1) {
       window_begin_ = entry.reference;
       window_end_ = window_begin_ + static_cast<uint32_t>(window_.Fill(std::span(references_).subspan(window_begin_)));
+      pin = TakeFromWindow(entry.reference);
     }
-    CachePin pin = window_.Take(entry.reference - window_begin_, reference, fill_cache_);
     if (pin) return pin;
   }
   return FetchShown(core_, Bytes(entry.key), Bytes(entry.value), fill_cache_);
+}
+
+CachePin EntriesAhead::TakeFromWindow(uint32_t reference) {
+  if (reference >= window_end_) return {};
+  return window_.Take(reference - window_begin_, references_[reference], fill_cache_);
 }
 
 EntriesAhead::Span EntriesAhead::Hold(std::string_view bytes) {

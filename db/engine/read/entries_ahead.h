@@ -79,6 +79,7 @@ class EntriesAhead {
     uint32_t reference = kNone;  // its place in `references_`
   };
 
+  CachePin TakeFromWindow(uint32_t reference);
   Span Hold(std::string_view bytes);
   std::string_view Bytes(Span span) const { return std::string_view(bytes_).substr(span.begin, span.size); }
   void Drop();
