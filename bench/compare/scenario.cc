@@ -66,6 +66,10 @@ bool IsYcsb(const std::string& workload) {
                      [&](const WorkloadEntry& entry) { return workload == entry.name; });
 }
 
+void RequireFound(const std::string& workload, uint64_t found, uint64_t expected) {
+  if (found != expected) Fail(workload, absl::StrFormat("found %d keys, expected %d", found, expected));
+}
+
 class Scenario {
  public:
   Scenario(const CompareOptions& options, int threads, uint64_t entries_seed)
@@ -141,9 +145,6 @@ class Scenario {
   Random Draws(const Worker* worker) const { return Random(seed_ * 1000 + static_cast<uint64_t>(worker->index)); }
   uint64_t FirstOf(const Worker* worker) const {
     return options_.entries * static_cast<uint64_t>(worker->index) / static_cast<uint64_t>(worker->threads);
-  }
-  static void RequireFound(const std::string& workload, uint64_t found, uint64_t expected) {
-    if (found != expected) Fail(workload, absl::StrFormat("found %d keys, expected %d", found, expected));
   }
 
   template <class KeyOf>
