@@ -14,8 +14,9 @@ namespace sepal {
 
 namespace {
 
-// Of a table, or of the logs, so many lost values are told of by key, and the rest together.
+// Of a table so many lost values are told of by key, and the rest together.
 constexpr uint64_t kMostLostByKey = 1000;
+constexpr std::string_view kALoggedUpdate = "an update of the logs";
 constexpr uint64_t kValueBytesBetweenProgress = uint64_t{16} << 20;
 
 }  // namespace
@@ -90,7 +91,7 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
 absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,
                                              std::string* settled) {
   const uint64_t lost_before = std::exchange(lost_of_table_, lost_of_logs_);
-  const absl::StatusOr<bool> taken = SettleReference(families_.at(id), key, "the logs", value, settled);
+  const absl::StatusOr<bool> taken = SettleReference(families_.at(id), key, kALoggedUpdate, value, settled);
   lost_of_logs_ = std::exchange(lost_of_table_, lost_before);
   RETURN_IF_ERROR(taken.status());
   manifest_.value_files = true;
@@ -106,8 +107,7 @@ void Repairing::DropValue(const FamilyState& family, std::string_view key, std::
                           const std::optional<ValueReference>& reference, const absl::Status& why) {
   const std::string file = reference.has_value() ? ValueFileName(reference->file) : std::string(where);
   std::vector<DroppedData>& dropped = report_->dropped;
-  const bool of_the_logs = where == "the logs";
-  if (++lost_of_table_ > kMostLostByKey && !of_the_logs && dropped.back().file == file) {
+  if (++lost_of_table_ > kMostLostByKey && where != kALoggedUpdate && dropped.back().file == file) {
     dropped.back().last_key = key;
     dropped.back().begin_offset = dropped.back().end_offset = 0;
     return;

@@ -82,13 +82,12 @@ class RepairValuesTest : public RepairSalvageTest {
 TEST_F(RepairValuesTest, AWholeDatabaseIsLeftAlone) {
   MakeTable();
   ASSERT_OK(db()->Put("d", Large("d")));
-  const std::string values = Read(ValueFile());
   for (const bool closed : {false, true}) {
     closed ? Close() : Kill();
     const uint64_t before = database.memory.Fingerprint();
     ASSERT_OK(Repair());
     EXPECT_FALSE(report.changed) << report.ToString();
-    if (closed) EXPECT_EQ(database.memory.Fingerprint(), before);
+    EXPECT_TRUE(!closed || database.memory.Fingerprint() == before);
     ASSERT_OK(database.Open());
     EXPECT_EQ(Found(), "a=a b=b c=c d=d small=s ");
   }
