@@ -173,7 +173,7 @@ SEPAL_C_EXPORT void sepal_checkpoint_with_progress(
 SEPAL_C_EXPORT void sepal_check_consistency(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_verify_checksums(sepal_t* db, char** errptr);
 /* The same; `progress` is called before the first table and after each one, and ends the call by returning 0; `damage`
-   is called for each damaged table. Either may be NULL. */
+   is called for each damaged table or value. Either may be NULL. */
 SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
     sepal_t* db, void* state,
     unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
@@ -534,7 +534,7 @@ typedef struct sepal_slow_call_event_t {
 } sepal_slow_call_event_t;
 
 /* Found by scrubbing. The damaged keys are those after `after`, up to and including `through`; NULL: from the first
-   key, to the last. */
+   key, to the last. Of a value in a value file, which is the file then, both are its key. */
 typedef struct sepal_damage_event_t {
   const char* column_family;
   uint64_t file_number, offset, bytes;

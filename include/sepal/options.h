@@ -140,10 +140,10 @@ struct Options {
   // writes have to wait.
   uint64_t background_bytes_per_second = 0;
 
-  // Period of scrubbing, in seconds: every table is read from the disk, past the caches, and checked once per period,
-  // evenly spread. 0: never. Scrubbing finds damage in data that is rarely read while there still are backups. Damage
-  // is reported to listeners and in the info log and counted (property "sepal.scrub"); reads of other keys continue to
-  // work. A user-provided executor (`env`) needs a thread for it.
+  // Period of scrubbing, in seconds: every table, with the values that it refers to, is read from the disk, past the
+  // caches, and checked once per period, evenly spread. 0: never. Scrubbing finds damage in data that is rarely read
+  // while there still are backups. Damage is reported to listeners and in the info log and counted (property
+  // "sepal.scrub"); reads of other keys continue to work. A user-provided executor (`env`) needs a thread for it.
   uint64_t scrub_seconds = 0;
 
   // Options of the default column family, and of every family that `column_families` does not name.
