@@ -216,6 +216,9 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
     } else if (word == "values") {
       options.family.separate_from = 64;
       tuning.value_file_bytes = uint64_t{1} << 10;
+    } else if (word == "shortvalues") {
+      options.family.separate_from = 64;
+      tuning.value_file_bytes = uint64_t{512};
     } else if (word == "unmapped") {
       tuning.log_ring_bytes = 0;
     } else if (word == "onefile") {

@@ -90,6 +90,9 @@ constexpr const char* kScripts[][3] = {
      "4{ p1*300 p2*200 p3*200 snap flush } compact unsnap compact read reopen read p1! d2 compact read"},
     {"values-checkpoints", "values logdir roll",
      "6{ p?*200 } checkpoint flush p?*200! backup 4{ p?*200 d? } backup read reopen r0-5 p?*200 flush compact read"},
+    {"values-collected", "shortvalues tiny",
+     "fill:0-12*200 8{ p?*200 p1*200 p?*200 p4*200 p?*200 p9*200 flush wait } read power 4{ 3{ p?*200! p?*200 } flush wait } "
+     "kill read compact wait read"},
     {"values-unmapped", "values unmapped", "4{ 4{ p?*700 } p?*700! flush 2{ p?*700 } power p? kill } compact read"},
     {"checkpoints", "tiny",
      "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "
