@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/format/value_file.h"
 #include "sepal/key_filter.h"
 #include "sepal/merge_operator.h"
 #include "sepal/transaction.h"
@@ -70,6 +71,29 @@ class SeparatedScanTest : public SeparatedValuesTest {
       keys.keys_only = true;
       EXPECT_EQ(Scanned(keys, backward, /*keys_only=*/true), TextOf(of, backward, /*keys_only=*/true));
     }
+  }
+
+  // Walks over keys [0, count) and seeks past each failure. All are shown but those that fail, which are returned.
+  std::vector<uint64_t> WalkPastFailures(uint64_t count, bool backward) {
+    std::vector<uint64_t> failed;
+    uint64_t shown = 0;
+    const std::unique_ptr<Iterator> it = db()->NewIterator(family(), {.fill_cache = false});
+    backward ? it->SeekToLast() : it->SeekToFirst();
+    for (uint64_t next = backward ? count - 1 : 0; it->Valid() || !it->status().ok(); backward ? --next : ++next) {
+      if (it->Valid()) {
+        EXPECT_EQ(it->key(), NumberedKey(next));
+        EXPECT_EQ(it->value(), model[NumberedKey(next)]);
+        ++shown;
+        backward ? it->Prev() : it->Next();
+      } else {
+        EXPECT_THAT(std::string(it->status().message()), HasSubstr(NumberedKey(next)));
+        EXPECT_EQ(db()->Get(NumberedKey(next)).status().code(), it->status().code());
+        failed.push_back(next);
+        backward ? it->SeekForPrev(NumberedKey(next - 1)) : it->Seek(NumberedKey(next + 1));
+      }
+    }
+    EXPECT_EQ(shown + failed.size(), count);
+    return failed;
   }
 
   Model model;
@@ -230,40 +254,28 @@ TEST(SeparatedScanHistoryTest, WalksInBothDirectionsShowWhatWasWrittenUpToTheirM
 TEST_F(SeparatedScanTest, AValueThatCannotBeReadFailsItsPlaceAlone) {
   PutLarge(60);
   ASSERT_OK(db()->Flush());
-  // Of the values of one file, the one in the middle.
   const std::string name = Files(FileKind::kValues)[1];
-  const uint64_t begin = 64 + 5 * 300;
+  const uint64_t within = kValueFileHeaderBytes + 5 * 300;
   database.files.SetDecider([&](const FileCall& call) {
     const bool covers =
-        call.op == FileOp::kRead && call.name == name && call.offset <= begin && call.offset + call.length > begin;
+        call.op == FileOp::kRead && call.name == name && call.offset <= within && call.offset + call.length > within;
     return covers ? Fault::kIoError : Fault::kNone;
   });
-  for (const bool backward : {false, true}) {
-    Model shown;
-    int failures = 0;
-    const std::unique_ptr<Iterator> it = db()->NewIterator(family(), {.fill_cache = false});
-    backward ? it->SeekToLast() : it->SeekToFirst();
-    uint64_t next = backward ? 59 : 0;
-    for (;;) {
-      if (it->Valid()) {
-        EXPECT_EQ(it->key(), NumberedKey(next));
-        shown[std::string(it->key())] = std::string(it->value());
-        backward ? it->Prev() : it->Next();
-      } else if (it->status().ok()) {
-        break;
-      } else {
-        ++failures;
-        EXPECT_THAT(std::string(it->status().message()), HasSubstr(NumberedKey(next)));
-        EXPECT_FALSE(db()->Get(NumberedKey(next)).ok());
-        backward ? it->SeekForPrev(NumberedKey(next - 1)) : it->Seek(NumberedKey(next + 1));
-      }
-      backward ? --next : ++next;
-    }
-    EXPECT_EQ(failures, 1);
-    EXPECT_EQ(shown.size(), 59u);
-    for (const auto& [key, value] : shown) EXPECT_EQ(value, model[key]);
-  }
+  const std::vector<uint64_t> failed = WalkPastFailures(60, /*backward=*/false);
+  EXPECT_EQ(failed.size(), 1u);
+  EXPECT_EQ(WalkPastFailures(60, /*backward=*/true), failed);
   EXPECT_EQ(Scanned({.fill_cache = false, .keys_only = true}, false, true), TextOf(model, false, true));
+}
+
+TEST_F(SeparatedScanTest, ADamagedValueAmongThoseThatAreReadTogetherFailsItsPlaceAlone) {
+  PutLarge(60);
+  ASSERT_OK(db()->Flush());
+  const std::string name = Files(FileKind::kValues)[1];
+  ASSERT_OK(database.memory.FlipBit("/db/" + name, kValueFileHeaderBytes + 5 * 300 + 7, 3));
+  const std::vector<uint64_t> failed = WalkPastFailures(60, /*backward=*/false);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_TRUE(absl::IsDataLoss(db()->Get(NumberedKey(failed[0])).status()));
+  EXPECT_EQ(WalkPastFailures(60, /*backward=*/true), failed);
 }
 
 TEST_F(SeparatedScanTest, AReadAheadThatFailsIsNotSeen) {
