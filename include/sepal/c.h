@@ -173,7 +173,7 @@ SEPAL_C_EXPORT void sepal_checkpoint_with_progress(
 SEPAL_C_EXPORT void sepal_check_consistency(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_verify_checksums(sepal_t* db, char** errptr);
 /* The same; `progress` is called before the first table and after each one, and ends the call by returning 0; `damage`
-   is called for each damaged table. Either may be NULL. */
+   is called for each damaged table or value. Either may be NULL. */
 SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
     sepal_t* db, void* state,
     unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
@@ -334,9 +334,9 @@ typedef struct sepal_explained_get_t {
   uint64_t value_bytes, visible_sequence, runs, runs_without_file;
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros, merge_operands;
-  uint64_t range_deleted_at; /* by the newest delete of a range with the key; 0: by none */
+  uint64_t range_deleted_at;      /* by the newest delete of a range with the key; 0: by none */
   unsigned char expires, refused; /* the latter by the family's filter (sepal/c_compaction_filter.h) */
-  const char* filter_epoch; /* at which it is */
+  const char* filter_epoch;       /* at which it is */
   size_t filter_epoch_len;
   uint64_t expires_at_millis; /* since 1970; 0: it does not, or operands were merged into what does */
 } sepal_explained_get_t;
@@ -534,7 +534,7 @@ typedef struct sepal_slow_call_event_t {
 } sepal_slow_call_event_t;
 
 /* Found by scrubbing. The damaged keys are those after `after`, up to and including `through`; NULL: from the first
-   key, to the last. */
+   key, to the last. Of a value in a value file, which is the file then, both are its key. */
 typedef struct sepal_damage_event_t {
   const char* column_family;
   uint64_t file_number, offset, bytes;

@@ -81,8 +81,7 @@ struct ColumnFamilyOptions {
   // that expire are not separated. What was written before stays where it is. A value file goes when nothing refers to
   // any of its values any more: `max_space_amplification` does not count those that were overwritten, and what a
   // `compaction_filter` refuses is hidden from reads, but takes space until it is overwritten or deleted. A library
-  // that does not know value files refuses a database that has them, and DB::Repair does not repair one yet
-  // (Unimplemented).
+  // that does not know value files refuses a database that has them.
   size_t separate_from = 0;
 };
 
@@ -136,10 +135,10 @@ struct Options {
   // writes have to wait.
   uint64_t background_bytes_per_second = 0;
 
-  // Period of scrubbing, in seconds: every table is read from the disk, past the caches, and checked once per period,
-  // evenly spread. 0: never. Scrubbing finds damage in data that is rarely read while there still are backups. Damage
-  // is reported to listeners and in the info log and counted (property "sepal.scrub"); reads of other keys continue to
-  // work. A user-provided executor (`env`) needs a thread for it.
+  // Period of scrubbing, in seconds: every table, with the values that it refers to, is read from the disk, past the
+  // caches, and checked once per period, evenly spread. 0: never. Scrubbing finds damage in data that is rarely read
+  // while there still are backups. Damage is reported to listeners and in the info log and counted (property
+  // "sepal.scrub"); reads of other keys continue to work. A user-provided executor (`env`) needs a thread for it.
   uint64_t scrub_seconds = 0;
 
   // Options of the default column family, and of every family that `column_families` does not name.

@@ -11,9 +11,11 @@
 
 namespace sepal {
 
-// Data that could not be read. Its updates may be missing; where other files hold older ones, those reappear.
+// Data that could not be read. Its updates may be missing; where other files hold older ones, those reappear. A value
+// of a value file (ColumnFamilyOptions::separate_from) is told of with its key, as first and last one; of more than
+// 1,000 lost values of a table, the rest are told of together.
 struct DroppedData {
-  std::string file = {};           // `lost` holds a copy of it, unless it is missing
+  std::string file = {};           // `lost` holds a copy of it, unless it is missing, or a value file that stays in use
   std::string column_family = {};  // empty: any
   // User keys, both inclusive; unset: unbounded on that side.
   std::optional<std::string> first_key = {};
@@ -32,8 +34,8 @@ struct RepairOptions {
   // have needed one before it was damaged, is refused, because Options::log_directory is probably wrong. Checkpoints
   // have no logs.
   bool logs_lost = false;
-  // Called in the calling thread after each table file, with the bytes of table files done so far. If the manifest is
-  // damaged, the files are read twice and counted twice.
+  // Called in the calling thread after each table file, and now and then between values of value files, with the bytes
+  // of these files done so far. If the manifest is damaged, tables are read twice and counted twice.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 

@@ -358,7 +358,7 @@ class SmallDisk {
 std::string FillAndResume(const SmallDisk& disk, uint64_t seed) {
   Random random(seed);
   if (!disk.WriteBallast((5 + random.Uniform(3)) << 20)) return "the ballast cannot be written";
-  Options options = MakeOptions(/*seed=*/0);
+  Options options = MakeOptions(seed % 2);
   options.memtable_bytes = size_t{128} << (10 + random.Uniform(3));
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, disk.database());
   if (!db.ok()) return "opening: " + db.status().ToString();
