@@ -333,9 +333,9 @@ typedef struct sepal_explained_get_t {
   uint64_t value_bytes, visible_sequence, runs, runs_without_file;
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros, merge_operands;
-  uint64_t range_deleted_at; /* by the newest delete of a range with the key; 0: by none */
+  uint64_t range_deleted_at;      /* by the newest delete of a range with the key; 0: by none */
   unsigned char expires, refused; /* the latter by the family's filter (sepal/c_compaction_filter.h) */
-  const char* filter_epoch; /* at which it is */
+  const char* filter_epoch;       /* at which it is */
   size_t filter_epoch_len;
   uint64_t expires_at_millis; /* since 1970; 0: it does not, or operands were merged into what does */
 } sepal_explained_get_t;

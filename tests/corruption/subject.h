@@ -1,9 +1,10 @@
 // A small database as files: every kind of file and of record in about 100 KiB, with what is in it.
 //
 // Families: the default one (a codec for each level, tables of several levels, deletions), "versions" (one key with so
-// many versions that its blocks go on), "zstd" (a value of 300 KiB, zstd), "plain" (no filters, no compression), "values"
-// (values in value files, which tables or only the logs refer to), "logged" (updates that only the logs hold, a batch in fragments, and the oldest log), "late" (made last).
-// The manifest goes on in a second one, and the first is still there.
+// many versions that its blocks go on), "zstd" (a value of 300 KiB, zstd), "plain" (no filters, no compression),
+// "values" (values in value files, which tables or only the logs refer to), "logged" (updates that only the logs hold,
+// a batch in fragments, and the oldest log), "late" (made last). The manifest goes on in a second one, and the first is
+// still there.
 #pragma once
 
 #include <cstdint>
