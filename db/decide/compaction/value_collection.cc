@@ -10,8 +10,9 @@ namespace {
 constexpr double kShadowed = 0.1;
 constexpr double kBegin = 0.55;
 constexpr double kEnd = 0.45;
-// An option of 1 cannot be kept; it is taken for this.
+// An option of 1 cannot be kept; it is taken for this. One that allows everything is taken for the other.
 constexpr double kLeastAmplification = 1.2;
+constexpr double kMostAmplification = 1000;
 // So many full files of garbage are no reason to begin.
 constexpr uint64_t kSlackFiles = 2;
 // What is moved at a time: as much as this many full files have, or this part of all values.
@@ -20,7 +21,9 @@ constexpr uint64_t kMovedPart = 16;
 // To empty a file with less garbage than this part of it costs more than it gives.
 constexpr double kLeastGarbage = 0.05;
 
-double Allowed(double max_space_amplification) { return std::max(max_space_amplification, kLeastAmplification) - 1; }
+double Allowed(double max_space_amplification) {
+  return std::clamp(max_space_amplification, kLeastAmplification, kMostAmplification) - 1;
+}
 
 uint64_t Times(uint64_t bytes, double factor) { return static_cast<uint64_t>(static_cast<double>(bytes) * factor); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "util/base/status.h"
 
@@ -20,16 +21,33 @@ void JobScheduler::Schedule() {
   slots_->GrantCompactionThreads();
 }
 
+// What a damaged table refers to cannot be moved, and is no reason to hold writers back.
+std::set<FileNumber> JobScheduler::FilesOfTablesPutOff() const {
+  std::set<FileNumber> files;
+  for (const auto& [id, family] : state_->families) {
+    for (const CompactionPutOff& put_off : family->put_off()) {
+      for (const CompactionInput& in : put_off.plan->inputs) {
+        for (const TableRef& table : in.tables) {
+          for (const ValueLinks& links : table->metadata().value_links) files.insert(links.file);
+        }
+      }
+    }
+  }
+  return files;
+}
+
 void JobScheduler::LookAtValues() {
   ValueStore& values = state_->core->values;
   const uint64_t changes = state_->value_space.changes() + values.ended_changes();
   if (changes == value_changes_) return;
   value_changes_ = changes;
   const auto& live = state_->value_space.live_bytes();
+  const std::set<FileNumber> stuck = FilesOfTablesPutOff();
   std::vector<ValueFileFacts> files;
   for (const ValueStore::FileState& file : values.Files()) {
     const auto of_tables = live.find(file.number);
     if (of_tables == live.end() || file.ended_bytes == 0 || file.memtables > 0 || file.unreadable) continue;
+    if (stuck.contains(file.number)) continue;
     files.push_back({file.number, file.ended_bytes, of_tables->second});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.number < b.number; });

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,6 +54,7 @@ class JobScheduler final : public JobSource {
   };
   // Finds anew which value files are to be emptied, where that may have changed, and tells the families.
   void LookAtValues() REQUIRES_STATE_LOCK;
+  std::set<FileNumber> FilesOfTablesPutOff() const REQUIRES_STATE_LOCK;
   // Also finds when readers will have asked for another need.
   Look LookAtFamilies() REQUIRES_STATE_LOCK;
   void SetPace(const Look& look) REQUIRES_STATE_LOCK;
