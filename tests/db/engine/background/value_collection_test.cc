@@ -18,21 +18,21 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kKeys = 300;
-constexpr size_t kBytes = 1000;
+constexpr uint64_t kOverwrittenKeys = 300;
+constexpr size_t kOverwrittenBytes = 1000;
 
 class ValueCollectionTest : public SeparatedValuesTest {
  protected:
   void Put(uint64_t key) {
-    const std::string value = Large(std::to_string(key) + "." + std::to_string(++writes_) + ":", kBytes);
+    const std::string value = Large(std::to_string(key) + "." + std::to_string(++writes_) + ":", kOverwrittenBytes);
     ASSERT_OK(db()->Put(NumberedKey(key), value));
     model_[NumberedKey(key)] = value;
   }
   void PutAll() {
-    for (uint64_t key = 0; key < kKeys; ++key) ASSERT_NO_FATAL_FAILURE(Put(key));
+    for (uint64_t key = 0; key < kOverwrittenKeys; ++key) ASSERT_NO_FATAL_FAILURE(Put(key));
   }
   void PutAtRandom(int count, uint64_t first = 0) {
-    for (int i = 0; i < count; ++i) ASSERT_NO_FATAL_FAILURE(Put(first + random_.Uniform(kKeys - first)));
+    for (int i = 0; i < count; ++i) ASSERT_NO_FATAL_FAILURE(Put(first + random_.Uniform(kOverwrittenKeys - first)));
   }
   absl::Status Rest() {
     const absl::Status status = db()->Flush();
@@ -47,7 +47,7 @@ class ValueCollectionTest : public SeparatedValuesTest {
     EXPECT_EQ(count, model_.size());
   }
   uint64_t Moved() { return db()->statistics().Get(Ticker::kValueBytesMoved); }
-  uint64_t LiveBytes() const { return model_.size() * kBytes; }
+  uint64_t LiveBytes() const { return model_.size() * kOverwrittenBytes; }
 
   std::map<std::string, std::string> model_;
 
@@ -66,7 +66,7 @@ TEST_F(ValueCollectionTest, OverwritesAtRandomStayWithinTheSpaceBound) {
   }
   ASSERT_OK(Rest());
   EXPECT_GT(Moved(), LiveBytes());
-  EXPECT_LE(Moved(), 20 * 400 * kBytes * 3 / 2);
+  EXPECT_LE(Moved(), 20 * 400 * kOverwrittenBytes * 3 / 2);
   ASSERT_NO_FATAL_FAILURE(ExpectAll());
   EXPECT_OK(db()->VerifyChecksums({}));
   EXPECT_OK(db()->CheckConsistency());
@@ -121,9 +121,9 @@ TEST_F(ValueCollectionTest, FamiliesShareFilesAndADropGivesThemBack) {
   ColumnFamilyOptions options;
   options.separate_from = kSeparatedFrom;
   const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other", options).value();
-  for (uint64_t key = 0; key < kKeys; ++key) {
+  for (uint64_t key = 0; key < kOverwrittenKeys; ++key) {
     ASSERT_NO_FATAL_FAILURE(Put(key));
-    ASSERT_OK(db()->Put(*other, NumberedKey(key), Large("other", kBytes)));
+    ASSERT_OK(db()->Put(*other, NumberedKey(key), Large("other", kOverwrittenBytes)));
   }
   ASSERT_OK(Rest());
   ASSERT_OK(db()->DropColumnFamily(*other));
@@ -141,11 +141,11 @@ TEST_F(ValueCollectionTest, AReopenedDatabaseGoesOnWithTheGarbageOfBefore) {
   ASSERT_NO_FATAL_FAILURE(PutAll());
   ASSERT_OK(Rest());
   ASSERT_OK(db()->PauseBackgroundWork());
-  for (uint64_t key = 0; key < kKeys; key += 2) ASSERT_NO_FATAL_FAILURE(Put(key));
+  for (uint64_t key = 0; key < kOverwrittenKeys; key += 2) ASSERT_NO_FATAL_FAILURE(Put(key));
   ASSERT_OK(db()->ContinueBackgroundWork());
   ASSERT_OK(database.Reopen());
   for (int round = 0; round < 3; ++round) {
-    for (uint64_t key = 0; key < kKeys; key += 2) ASSERT_NO_FATAL_FAILURE(Put(key));
+    for (uint64_t key = 0; key < kOverwrittenKeys; key += 2) ASSERT_NO_FATAL_FAILURE(Put(key));
     ASSERT_OK(Rest());
   }
   EXPECT_LE(BytesOf(FileKind::kValues), 2 * LiveBytes() + 4 * database.tuning.value_file_bytes);
