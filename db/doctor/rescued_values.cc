@@ -34,6 +34,7 @@ absl::StatusOr<RescuedValues::Place> RescuedValues::Find(const ValueReference& r
 }
 
 absl::StatusOr<ValueReference> RescuedValues::Copy() {
+  if (!std::exchange(writes_, true)) store_.Start(writing_);
   ASSIGN_OR_RETURN(const ValueWriter::Written written, store_.fresh().Append(value_));
   return written.reference;
 }

@@ -2,8 +2,7 @@
 //
 // Laws:
 // - A value is what its reference's checksum says, wherever it is found: in its file, in that file with a damaged
-// header,
-//   or in one whose header says that it is the file that is meant.
+//   header, or in one whose header says that it is the file that is meant.
 // - What is whole stays as it is. A value from a file that the database would not read is copied to a new file, and so
 //   is what only the logs refer to (db/engine/open/recover_values.cc says why).
 // - Nothing is removed here.
@@ -33,8 +32,8 @@ class RescuedValues {
 
   // Before anything is looked for: the files that there are.
   void AddFile(FileNumber number, uint64_t bytes);
-  // Of what is copied.
-  void Start(ValueStore::Writing writing) { store_.Start(std::move(writing)); }
+  // How what is copied is written.
+  void Start(ValueStore::Writing writing) { writing_ = std::move(writing); }
   // Before the first that is looked for. A database's id may be known late, from its first table.
   void Identify(uint64_t database_id);
 
@@ -64,6 +63,8 @@ class RescuedValues {
 
   Directory* const directory_;
   ValueStore store_;
+  ValueStore::Writing writing_;
+  bool writes_ = false;  // the store was told of `writing_`, once the database's id was known
   uint64_t database_id_ = 0;
   std::map<FileNumber, uint64_t> files_;  // with their bytes
   bool headers_read_ = false;
