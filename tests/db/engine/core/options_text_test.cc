@@ -97,6 +97,7 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
             "compaction_style = lazy_leveling\n"
             "max_space_amplification = 2\n"
             "separate_from = 0\n"
+            "last_level_inline_below = 0\n"
             "\n"
             "[family \"a \\x22b\\x22\\x0a\"]\n"
             "compression = snappy\n"
@@ -106,7 +107,8 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
             "filter_guard_bits_per_key = 8\n"
             "compaction_style = lazy_leveling\n"
             "max_space_amplification = 2\n"
-            "separate_from = 0\n");
+            "separate_from = 0\n"
+            "last_level_inline_below = 0\n");
   EXPECT_EQ(OptionsToText(OptionsFromText(OptionsToText(options)).value()), OptionsToText(options));
 }
 
