@@ -58,6 +58,15 @@ Comparison Compare(uint64_t entries, const std::string& flags) {
   return comparison;
 }
 
+// Those that are asked where values lie beside their keys.
+std::vector<EngineEntry> UsualEngines() {
+  std::vector<EngineEntry> usual;
+  for (const EngineEntry& engine : AllEngines()) {
+    if (!engine.for_separated) usual.push_back(engine);
+  }
+  return usual;
+}
+
 const EngineEntry* FindEngine(const std::string& name) {
   for (const EngineEntry& engine : AllEngines()) {
     if (engine.name == name) return &engine;
@@ -153,8 +162,9 @@ TEST(CompareReportTest, SecondsAreShownWithTheRateWithoutTheDebtAndTheLongestPut
   sepal.least_of_seconds = 300;
   sepal.variation_of_seconds = 1.0 / 3;
   sepal.max_micros = 12'345;
+  sepal.peak_space_bytes = 7 << 20;
   EXPECT_THAT(FormatTables({sepal}, OptionsForReport()),
-              ContainsRegex("overwrite +sepal +300 +450 +300 +0\\.333 +12\\.3[45] +1\\.00\n"));
+              ContainsRegex("overwrite +sepal +300 +450 +300 +0\\.333 +12\\.3[45] +1\\.00 +7\n"));
 }
 
 TEST(CompareReportTest, MediansOfRounds) {
@@ -320,14 +330,14 @@ TEST(CompareTest, AnOverwriteGoesOnForItsDurationAndFillsAreUnchanged) {
     EXPECT_GE(m.debt_seconds, 0);
     EXPECT_GT(m.max_micros, 0);
   }
-  EXPECT_EQ(overwrites, AllEngines().size());
+  EXPECT_EQ(overwrites, UsualEngines().size());
 }
 
 TEST(CompareTest, AFillTellsWhatWasWrittenAndWhatIsLeft) {
   // LevelDB counts in whole MiB for each level.
   constexpr uint64_t kMany = 100'000;
   const Comparison comparison = Compare(kMany, "--threads=1 --workloads=fillrandom,fillbatch,readrandom,deleterandom");
-  EXPECT_EQ(comparison.measurements.size(), 4 * AllEngines().size());
+  EXPECT_EQ(comparison.measurements.size(), 4 * UsualEngines().size());
   for (const Measurement& m : comparison.measurements) {
     SCOPED_TRACE(m.engine + " " + m.workload);
     EXPECT_EQ(m.memory_limit_bytes, uint64_t{64} << 20);
@@ -353,11 +363,25 @@ TEST(CompareTest, AFillTellsWhatWasWrittenAndWhatIsLeft) {
   }
 }
 
+TEST(CompareTest, WhereValuesLieApartEnginesThatCanAreAskedBothWays) {
+  const Comparison comparison =
+      Compare(kEntries, "--threads=1 --separate_from=64 --workloads=fillrandom,incrementrandom,deleterangemix");
+  EXPECT_EQ(comparison.measurements.size(), 3 * AllEngines().size());
+  for (const Measurement& m : comparison.measurements) {
+    SCOPED_TRACE(m.engine + " " + m.workload);
+    EXPECT_EQ(m.operations, kEntries);
+    if (m.engine != "sepal" || m.workload != "fillrandom") continue;
+    // What goes to value files counts as written to tables.
+    EXPECT_GE(*m.table_bytes_written, kEntries * 100);
+  }
+  EXPECT_THAT(comparison.out, HasSubstr("value files"));
+}
+
 TEST(CompareTest, YcsbRunsOnWhatItHasLoadedWithEveryEngine) {
   const std::vector<std::string> workloads = {"ycsba", "ycsbb", "ycsbc", "ycsbd", "ycsbe", "ycsbf", "ycsbsettle"};
   const Comparison comparison =
       Compare(kEntries, "--threads=1,2 --workloads=ycsba,ycsbb,ycsbc,ycsbd,ycsbe,ycsbf,ycsbsettle");
-  for (const EngineEntry& engine : AllEngines()) {
+  for (const EngineEntry& engine : UsualEngines()) {
     for (const int threads : {1, 2}) {
       std::vector<std::string> measured;
       for (const Measurement& m : comparison.measurements) {
@@ -372,7 +396,7 @@ TEST(CompareTest, YcsbRunsOnWhatItHasLoadedWithEveryEngine) {
 
 TEST(CompareTest, YcsbReadsDirectlyWhereItIsToldTo) {
   const Comparison comparison = Compare(kEntries, "--threads=1 --direct_reads --workloads=ycsbc");
-  for (const EngineEntry& engine : AllEngines()) {
+  for (const EngineEntry& engine : UsualEngines()) {
     const auto is_its_own = [&](const Measurement& m) { return m.engine == engine.name; };
     EXPECT_EQ(std::count_if(comparison.measurements.begin(), comparison.measurements.end(), is_its_own),
               engine.has_direct_reads ? 1 : 0)

@@ -46,6 +46,7 @@ TEST_F(OptionsVerbsTest, WhatIsShownIsTakenBackAndKept) {
                            "compaction_style = lazy_leveling\n"
                            "max_space_amplification = 2\n"
                            "separate_from = 0\n"
+                           "last_level_inline_below = 0\n"
                            "\n"
                            "[family \"own \\x22é\\x22\"]\n"
                            "compression = zstd\n"
@@ -55,7 +56,8 @@ TEST_F(OptionsVerbsTest, WhatIsShownIsTakenBackAndKept) {
                            "filter_guard_bits_per_key = 0\n"
                            "compaction_style = universal\n"
                            "max_space_amplification = 1.1\n"
-                           "separate_from = 0\n");
+                           "separate_from = 0\n"
+                           "last_level_inline_below = 0\n");
   // Nothing changes by an opening with them, and a new database gets them.
   const std::string file = WriteText(shown.out);
   EXPECT_EQ(RunSepal({"db", "open", db_, "--options", file}).exit, kExitOk);
