@@ -30,6 +30,8 @@ class NullSession final : public Session {
   void Put(std::string_view, std::string_view, bool) override {}
   void PutBatch(std::span<const Entry>) override {}
   void Delete(std::string_view) override {}
+  void Increment(std::string_view, uint64_t) override {}
+  void DeleteRange(std::string_view, std::string_view) override {}
   bool Get(std::string_view key, std::string_view* value) override {
     *value = "value";
     return key.back() != '.';  // the driver's missing keys end so
