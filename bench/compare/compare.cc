@@ -105,6 +105,7 @@ std::vector<std::string> DescribeSettings(const CompareOptions& options) {
                                          .filter_bits_per_key = options.filter_bits_per_key,
                                          .entries = options.entries,
                                          .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
+                                         .separate_from = options.separate_from,
                                          .compress = options.compress,
                                          .direct_reads = options.direct_reads};
     InChild([&](FILE* out) { absl::FPrintF(out, "%s\n", engine.open(engine_settings)->DescribeSettings()); },
