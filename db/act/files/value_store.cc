@@ -89,6 +89,7 @@ void ValueStore::NoteUnreadable(FileNumber number) {
   MutexLock lock(&map_mutex_);
   const auto it = files_.find(number.value());
   if (it != files_.end()) it->second.state.unreadable = true;
+  ended_changes_.fetch_add(1, std::memory_order_release);
 }
 
 std::vector<ValueStore::FileState> ValueStore::Files() const {
@@ -100,7 +101,7 @@ std::vector<ValueStore::FileState> ValueStore::Files() const {
 
 class ValueStore::MemTableHold {
  public:
-  explicit MemTableHold(ValueStore* store, ValueFileRef file) : store_(store), file_(std::move(file)) {
+  MemTableHold(ValueStore* store, ValueFileRef file) : store_(store), file_(std::move(file)) {
     store_->CountMemTables(file_->number(), 1);
   }
   ~MemTableHold() { store_->CountMemTables(file_->number(), -1); }
@@ -119,8 +120,9 @@ void ValueStore::CountMemTables(FileNumber number, int more) {
 }
 
 void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
-  if (!memtable->HoldsValues(reference.file))
+  if (!memtable->HoldsValues(reference.file)) {
     memtable->HoldValues(reference.file, std::make_shared<const MemTableHold>(this, Pin(reference.file)));
+  }
   memtable->CountSeparated(reference.bytes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "db/format/value_file.h"
 #include "sepal/event_listener.h"
+#include "tests/db/doctor/scrub_rate.h"
 #include "tests/db/engine/write/separated_values_fixture.h"
 
 namespace sepal {
@@ -109,16 +110,7 @@ TEST_F(ScrubValuesTest, WhatCannotBeReadForOtherReasonsIsNoDamageAndMakesForgetN
 TEST_F(ScrubValuesTest, TheyKeepToTheRateOfBackgroundWork) {
   for (int i = 0; i < 50; ++i) ASSERT_OK(db()->Put(NumberedKey(static_cast<uint64_t>(i)), Large("v", 1000)));
   ASSERT_OK(db()->Flush());
-  database.options.background_bytes_per_second = 5'000;
-  database.tuning.scrub_period_micros = 1000;
-  ASSERT_OK(database.Reopen());
-  const uint64_t began = database.world->micros();
-  const uint64_t before = db()->statistics().Get(Ticker::kScrubBytes);
-  database.world->SleepMicros(20'000'000);
-  const uint64_t seconds = (database.world->micros() - began) / 1'000'000;
-  const uint64_t bytes = db()->statistics().Get(Ticker::kScrubBytes) - before;
-  EXPECT_GT(bytes, 50'000u);
-  EXPECT_LE(bytes, 5'000 * (seconds + 2));
+  ExpectScrubKeepsToTheRate(&database);
 }
 
 TEST_F(ScrubValuesTest, AVerificationTellsOfEachDamagedValue) {
