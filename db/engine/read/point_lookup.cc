@@ -18,7 +18,7 @@ namespace {
 struct Candidate {
   const TableFile* file;
   const TableReader* reader;  // null: not open yet
-  int level;
+  const LevelRun* run;
 };
 // More runs than this are asked in several rounds.
 constexpr size_t kRound = 32;
@@ -114,19 +114,16 @@ void Expire(Core* core, PointResult* result) {
 namespace {
 
 // The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
-// With `kCovered`, runs that are older than `covered_by` are left out.
-template <bool kCovered>
-size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, SequenceNumber covered_by, size_t* next,
+size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size_t* next,
                       std::array<Candidate, kRound>* candidates) {
   size_t count = 0;
   for (; *next < runs.size() && count < kRound; ++*next) {
     const LevelRun& run = runs[*next];
-    if (kCovered && run.run->highest_sequence() < covered_by) continue;
     const TableFile* file = run.run->Find(key.user_key);
     if (file == nullptr) continue;
     const TableReader* reader = file->reader();
     if (reader != nullptr) reader->PrefetchGuard(key);
-    (*candidates)[count++] = {file, reader, run.level};
+    (*candidates)[count++] = {file, reader, &run};
   }
   return count;
 }
@@ -149,7 +146,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::StatusOr<bool> LookInTable(const Candi
   LevelFilterStatistics filters;
   TableHit hit;
   const absl::Status status = reader->Lookup(key, options, &filters, &hit, guard_asked);
-  counters->AddFilter(candidate.level, filters);
+  counters->AddFilter(candidate.run->level, filters);
   RETURN_IF_ERROR(status);
   return TakeHit(&hit, result);
 }
@@ -172,29 +169,37 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
   return absl::OkStatus();
 }
 
-// `covered_by`: 0 without `kCovered`. With it, the memtables have been asked.
+// With `kCovered`, range tombstones and the filter are asked. An update of a memtable is asked about just those range
+// tombstones that are newer, and mostly there are none; what is older than an operand has to be asked about all of
+// them. What tables and memtables need is on its way meanwhile.
 template <bool kCovered>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, const ReadView& view,
-                                                          const LookupKey& key, SequenceNumber covered_by,
-                                                          const TableLookupOptions& options, Core* core,
-                                                          StatisticsImpl::ThreadCounters* counters,
+                                                          const LookupKey& key, const TableLookupOptions& options,
+                                                          Core* core, StatisticsImpl::ThreadCounters* counters,
                                                           PointResult* result) {
-  if (!kCovered) PrefetchMemTables(view, key);
+  PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   size_t next = 0;
-  size_t count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates);
-  if (!kCovered && LookInMemTables(view, key, result))
-    return Finish(family, view, key, covered_by, options, core, counters, result);
-  for (; count > 0; count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates)) {
+  size_t count = FindCandidates(runs, key, &next, &candidates);
+  const bool met = LookInMemTables(view, key, result);
+  SequenceNumber covered_by;
+  if constexpr (kCovered) {
+    const bool ends = met && result->kind != PointResult::Kind::kOperand;
+    const SequenceNumber known = ends ? result->sequence : SequenceNumber(0);
+    covered_by = CoveringIn(view, family.order, key.user_key, key.visible, known);
+  }
+  if (met) return Finish(family, view, key, covered_by, options, core, counters, result);
+  for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
+      if (kCovered && candidate.run->run->highest_sequence() < covered_by) continue;
       bool guard_asked = false;
       if (candidate.reader != nullptr) {
         const TableReader::GuardAnswer answer = candidate.reader->AskGuard(key);
         if (answer == TableReader::GuardAnswer::kAbsent) {
           counters->Add(Ticker::kMetadataCacheHits);
-          counters->AddFilter(candidate.level, {.lookups = 1, .guard_rejections = 1});
+          counters->AddFilter(candidate.run->level, {.lookups = 1, .guard_rejections = 1});
           continue;
         }
         guard_asked = answer == TableReader::GuardAnswer::kMaybe;
@@ -207,18 +212,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, 
   return absl::OkStatus();
 }
 
-// Under range tombstones, or a filter. An update of a memtable is asked about just those range tombstones that are
-// newer, and mostly there are none; what is older than an operand has to be asked about all of them.
 ABSL_ATTRIBUTE_NOINLINE absl::Status LookUpFully(const Family& family, const ReadView& view, const LookupKey& key,
                                                  const TableLookupOptions& options, Core* core,
                                                  StatisticsImpl::ThreadCounters* counters, PointResult* result) {
-  PrefetchMemTables(view, key);
-  const bool met = LookInMemTables(view, key, result);
-  const bool ends = met && result->kind != PointResult::Kind::kOperand;
-  const SequenceNumber covered_by =
-      CoveringIn(view, family.order, key.user_key, key.visible, ends ? result->sequence : SequenceNumber());
-  RETURN_IF_ERROR(met ? Finish(family, view, key, covered_by, options, core, counters, result)
-                      : LookUpIn<true>(family, view, key, covered_by, options, core, counters, result));
+  RETURN_IF_ERROR(LookUpIn<true>(family, view, key, options, core, counters, result));
   return HideIfRefused(family, key.user_key, key.visible, result);
 }
 
@@ -228,7 +225,7 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   if (family.reads_ask_more()) [[unlikely]]
     return LookUpFully(family, view, key, options, core, counters, result);
-  return LookUpIn<false>(family, view, key, SequenceNumber(0), options, core, counters, result);
+  return LookUpIn<false>(family, view, key, options, core, counters, result);
 }
 
 }  // namespace sepal

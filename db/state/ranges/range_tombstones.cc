@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "table/key/compare_bytes.h"
-#include "util/base/check.h"
 #include "util/base/coding.h"
 #include "util/base/strings.h"
 
@@ -92,14 +91,12 @@ void RangeTombstones::Finish(const KeyOrder& order) {
   highest_ = *highest;
   if (!order.bytewise()) return;
   prefix_ = begins_.front().substr(0, CommonPrefixSize(begins_.front(), begins_.back()));
-  prefixes_.reserve(begins_.size());
-  end_prefixes_.reserve(begins_.size());
-  for (size_t i = 0; i < begins_.size(); ++i) {
-    const bool alike = ends_[i].substr(0, prefix_.size()) == prefix_ && (i + 1 < begins_.size() || !unbounded_);
-    prefixes_.push_back(BigEndianPrefix(begins_[i].substr(prefix_.size())));
-    end_prefixes_.push_back(alike ? BigEndianPrefix(ends_[i].substr(prefix_.size())) : UINT64_MAX);
-    if (i % kStride == 0) strides_.push_back(prefixes_.back());
+  std::vector<uint64_t> fences(borders());
+  for (size_t i = 0; i < fences.size(); ++i) {
+    const std::string_view key = border(i);
+    fences[i] = key.starts_with(prefix_) ? BigEndianPrefix(key.substr(prefix_.size())) : UINT64_MAX;
   }
+  fences_ = FenceTree(std::move(fences));
 }
 
 RangeTombstones::Fragment RangeTombstones::operator[](size_t i) const {
@@ -113,8 +110,7 @@ RangeTombstones::Fragment RangeTombstones::operator[](size_t i) const {
 
 size_t RangeTombstones::MemoryBytes() const {
   return sizeof(*this) + begins_.capacity() * sizeof(begins_[0]) + ends_.capacity() * sizeof(ends_[0]) +
-         first_.capacity() * sizeof(first_[0]) + sequences_.capacity() * sizeof(sequences_[0]) +
-         2 * prefixes_.capacity() * sizeof(prefixes_[0]) + strides_.capacity() * sizeof(strides_[0]) +
+         first_.capacity() * sizeof(first_[0]) + sequences_.capacity() * sizeof(sequences_[0]) + fences_.MemoryBytes() +
          owners_.capacity() * sizeof(Owner);
 }
 
@@ -219,55 +215,40 @@ RangeTombstonesRef RangeTombstones::OfFragments(const KeyOrder& order, std::span
   return builder.Finish();
 }
 
-size_t RangeTombstones::BeginningThrough(const KeyOrder& order, std::string_view key) const {
-  const auto by_order = [&](size_t from, size_t to) {
-    const auto begin = begins_.begin();
-    return static_cast<size_t>(
-        std::upper_bound(begin + static_cast<ptrdiff_t>(from), begin + static_cast<ptrdiff_t>(to), key,
-                         [&](std::string_view k, std::string_view b) { return order.Less(k, b); }) -
-        begin);
-  };
-  if (prefixes_.empty()) return by_order(0, begins_.size());
-  if (const int c = key.substr(0, prefix_.size()).compare(prefix_); c != 0) return c < 0 ? 0 : begins_.size();
-  const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
-  const auto stride = std::lower_bound(strides_.begin(), strides_.end(), prefix) - strides_.begin();
-  // The first that does not begin below the prefix is in the stride before the first stride that does not.
-  size_t low = stride == 0 ? 0 : (static_cast<size_t>(stride) - 1) * kStride;
-  // All lines of the stride, and where the fragment will probably end, come at once.
-  for (size_t at = 0; at < kStride * sizeof(uint64_t); at += 64) {
-    __builtin_prefetch(reinterpret_cast<const char*>(prefixes_.data() + low) + at);
-    __builtin_prefetch(reinterpret_cast<const char*>(end_prefixes_.data() + low) + at);
+size_t RangeTombstones::BordersThrough(const KeyOrder& order, std::string_view key, size_t from, size_t to) const {
+  while (from < to) {
+    const size_t middle = (from + to) / 2;
+    if (order.Less(key, border(middle))) {
+      to = middle;
+    } else {
+      from = middle + 1;
+    }
   }
-  for (size_t left = std::min(kStride, prefixes_.size() - low); left > 0;) {
-    const size_t half = (left + 1) / 2;
-    low = prefixes_[low + half - 1] < prefix ? low + half : low;
-    left -= half;
-  }
-  size_t high = low;
-  while (high < prefixes_.size() && prefixes_[high] == prefix) ++high;
-  return by_order(low, high);
+  return from;
 }
 
-bool RangeTombstones::IsBehind(const KeyOrder& order, std::string_view key, size_t i) const {
-  if (!prefixes_.empty() && key.substr(0, prefix_.size()) == prefix_) {
-    const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
-    if (prefix != end_prefixes_[i]) return prefix > end_prefixes_[i];
+size_t RangeTombstones::BordersThrough(const KeyOrder& order, std::string_view key) const {
+  if (fences_.empty()) return BordersThrough(order, key, 0, borders());
+  if (const int c = key.substr(0, prefix_.size()).compare(prefix_); c != 0) {
+    // Behind all that have the prefix: the last one alone may have another.
+    return c < 0 ? 0 : BordersThrough(order, key, borders() - 1, borders());
   }
-  if (unbounded_ && i + 1 == begins_.size()) return false;
-  return !order.Less(key, ends_[i]);
+  const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
+  const size_t less = fences_.CountLess(prefix);
+  size_t alike = less;
+  while (alike < fences_.size() && fences_[alike] == prefix) ++alike;
+  return BordersThrough(order, key, less, alike);
 }
 
 SequenceNumber RangeTombstones::Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const {
   if (lowest_ > visible) return SequenceNumber(0);
-  const size_t through = BeginningThrough(order, key);
-  if (through == 0 || IsBehind(order, key, through - 1)) return SequenceNumber(0);
-  return NewestThrough((*this)[through - 1].sequences, visible);
+  const size_t through = BordersThrough(order, key);
+  if (through % 2 == 0) return SequenceNumber(0);
+  return NewestThrough((*this)[through / 2].sequences, visible);
 }
 
 size_t RangeTombstones::FindAtOrAfter(const KeyOrder& order, std::string_view key) const {
-  const size_t through = BeginningThrough(order, key);
-  if (through == 0) return 0;
-  return IsBehind(order, key, through - 1) ? through : through - 1;
+  return BordersThrough(order, key) / 2;
 }
 
 RangeStretch RangeTombstones::StretchAt(const KeyOrder& order, std::string_view key, SequenceNumber visible) const {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "db/state/ranges/fence_tree.h"
 #include "table/key/internal_key.h"
 #include "util/base/numbers.h"
 
@@ -86,10 +87,13 @@ class RangeTombstones {
   class Builder;
   RangeTombstones() = default;
   void Finish(const KeyOrder& order);
-  // The number of fragments that begin at or before `key`.
-  size_t BeginningThrough(const KeyOrder& order, std::string_view key) const;
-  // Whether `key`, which is not before fragment `i`, is behind it.
-  bool IsBehind(const KeyOrder& order, std::string_view key, size_t i) const;
+  // The *borders* are the begins and ends of all fragments, in order; an end that is none is no border.
+  size_t borders() const { return 2 * begins_.size() - (unbounded_ ? 1 : 0); }
+  std::string_view border(size_t i) const { return i % 2 == 0 ? begins_[i / 2] : ends_[i / 2]; }
+  // How many are at or before `key`. Where that is odd, `key` lies in a fragment.
+  size_t BordersThrough(const KeyOrder& order, std::string_view key) const;
+  // The same, of those between two.
+  size_t BordersThrough(const KeyOrder& order, std::string_view key, size_t from, size_t to) const;
 
   std::vector<std::string_view> begins_;
   std::vector<std::string_view> ends_;  // of the last one, nothing if it is unbounded
@@ -97,13 +101,10 @@ class RangeTombstones {
   std::vector<uint32_t> first_;  // of each fragment, in `sequences_`; and the end
   std::vector<SequenceNumber> sequences_;
   std::vector<Owner> owners_;
-  // Bytewise orders: the begins' common prefix, and of each fragment's begin and end the 8 bytes after it; UINT64_MAX
-  // for an end that has another prefix, or none. A search begins with every kStride-th fragment.
-  static constexpr size_t kStride = 64;
+  // Bytewise orders: the begins' common prefix, and of each border the 8 bytes after it; UINT64_MAX for one that has
+  // another prefix, which only the last can have.
   std::string_view prefix_;
-  std::vector<uint64_t> prefixes_;
-  std::vector<uint64_t> end_prefixes_;
-  std::vector<uint64_t> strides_;
+  FenceTree fences_;
   SequenceNumber lowest_;
   SequenceNumber highest_;
 };
