@@ -243,6 +243,8 @@ void sepal_continue_background_work(sepal_t* db, char** errptr) {
   SaveError(errptr, db->rep->ContinueBackgroundWork());
 }
 
+void sepal_accept_clock(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->AcceptClock()); }
+
 void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr) {
   SaveError(errptr, db->rep->Flush(FamilyOf(db, family), {.wait = wait != 0}));
 }

@@ -133,10 +133,11 @@ struct KeptLogDirectory {
   friend bool operator==(const KeptLogDirectory&, const KeptLogDirectory&) = default;
 };
 
-// How far the clock by which puts expire has come, in milliseconds since 1970; it never goes back.
+// How far the clock by which puts expire has come, in milliseconds since 1970. It goes back only where the wall clock
+// was accepted (DB::AcceptClock): the newest edit counts.
 struct ClockFloor {
   uint64_t now_millis = 0;      // the greatest time that was taken for now
-  uint64_t removed_millis = 0;  // what expired later was never removed
+  uint64_t removed_millis = 0;  // the greatest up to which jobs removed what had expired
   friend bool operator==(const ClockFloor&, const ClockFloor&) = default;
 };
 

@@ -64,8 +64,7 @@ typedef struct sepal_writeoptions_t sepal_writeoptions_t;
 /* --- the database --- */
 
 SEPAL_C_EXPORT sepal_t* sepal_open(const sepal_options_t* options, const char* name, char** errptr);
-/* Ignores errors; see sepal_close_with_error. Iterators, snapshots and handles may outlive the database: calls with
-   them then fail. */
+/* Ignores errors. Iterators, snapshots and handles may outlive the database: calls with them then fail. */
 SEPAL_C_EXPORT void sepal_close(sepal_t* db);
 /* The same; reports the first error. */
 SEPAL_C_EXPORT void sepal_close_with_error(sepal_t* db, char** errptr);
@@ -158,6 +157,7 @@ SEPAL_C_EXPORT void sepal_compact_range_covered_only(sepal_t* db, sepal_column_f
 /* Calls are counted; sepal/db.h says what is paused. */
 SEPAL_C_EXPORT void sepal_pause_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_continue_background_work(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_accept_clock(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr);
 SEPAL_C_EXPORT void sepal_sync(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_wait_for_background_work(sepal_t* db, char** errptr);

@@ -72,6 +72,7 @@
 #include "sepal/column_family.h"
 #include "sepal/compaction_filter.h"
 #include "sepal/comparator.h"
+#include "sepal/context_filter.h"
 #include "sepal/explanation.h"
 #include "sepal/export.h"
 #include "sepal/iterator.h"
@@ -286,7 +287,8 @@ class SEPAL_EXPORT DB {
   // Flushes, then compacts all tables that overlap the range into the last level, and so drops entries that are
   // overwritten or deleted. It works in the calling thread, and in others as well if the range can be split.
   // `Cancelled` if `options.progress` or Close ended it; what was compacted by then stays. `DataLoss` if a table that
-  // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`.
+  // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`. In a family with a filter with context
+  // (sepal/context_filter.h) that filter's first error, after all was compacted.
   virtual absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options = {}) = 0;
   // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one. Ok,
   // possibly with work left, if the database is closed meanwhile.
@@ -300,6 +302,10 @@ class SEPAL_EXPORT DB {
   virtual absl::Status PauseBackgroundWork() = 0;
   // FailedPrecondition if background work is not paused.
   virtual absl::Status ContinueBackgroundWork() = 0;
+  // Takes the wall clock as it stands for right, after it was found to be so: what has expired by it may be removed at
+  // once, and where it was set back, keys that only the wrong time had hidden are there again unless they were removed
+  // (docs/guide/expiry.md). Durable when it returns.
+  virtual absl::Status AcceptClock() = 0;
   // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is
   // visible now and nothing that is written later; writes continue meanwhile. Table files are hard-linked where the
   // file system supports it, and copied otherwise. The contents of memtables are written to tables of the checkpoint,

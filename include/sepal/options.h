@@ -22,6 +22,7 @@
 
 namespace sepal {
 
+class ContextFilterFactory;
 class EventListener;
 class KeyFilter;
 class MergeOperator;
@@ -57,6 +58,9 @@ struct ColumnFamilyOptions {
   // family was first opened with, if it ever was with any. Null for such a family: it opens, and reads of what the
   // filter would have to decide fail.
   std::shared_ptr<const PureFilter> compaction_filter = nullptr;
+  // What compactions are to remove or change besides, by whatever the program knows (sepal/context_filter.h); null:
+  // nothing. Reads do not ask it, and the database does not keep its name. Both filters may be given.
+  std::shared_ptr<const ContextFilterFactory> context_filter = nullptr;
   // How long puts of this family live that say nothing themselves (WriteOptions::ttl, WriteBatch::Put); 0: they do not
   // expire. Not negative, and at most a million days. The database keeps it: 0 is what the family had before, and
   // another than that is refused (InvalidArgument). A family that had none gets it for the puts to come.

@@ -9,6 +9,7 @@
 //   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
 //   sepal.filter-epoch: the bytes of the epoch that was set last (SetFilterEpoch); empty: none was
 //   sepal.expires: 1 if the database has, or had, keys that expire, or a family with a time to live; else 0
+//   sepal.clock: by which time keys expire, up to which time what has expired is removed, and why that waits
 //   sepal.transactions: those that are open, a line each: number, kind, age, and how many locks it holds
 //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
 #pragma once

@@ -1,4 +1,4 @@
-// sepal options show, --options, sepal family, sepal db property|size|destroy.
+// sepal options show, --options, sepal family, sepal db property|clock|size|destroy.
 #include <gmock/gmock.h>
 
 #include "sepal/options_text.h"
@@ -183,6 +183,39 @@ TEST_F(OptionsVerbsTest, ADatabaseIsDestroyedWithItsLogsAndNothingElse) {
   EXPECT_EQ(none.exit, kExitError);
   EXPECT_TRUE(Has(none.err, "is not a database")) << none.err;
   EXPECT_EQ(RunSepal({"db", "destroy", directory_.File("never"), "--yes"}).exit, kExitError);
+}
+
+// A year ahead of the system's.
+class FastClock final : public Clock {
+ public:
+  static constexpr uint64_t kYearMicros = uint64_t{365} * 24 * 60 * 60 * 1'000'000;
+  uint64_t MonotonicMicros() override { return System()->MonotonicMicros(); }
+  uint64_t UnixMicros() override { return System()->UnixMicros() + kYearMicros; }
+  void SleepMicros(uint64_t micros) override { System()->SleepMicros(micros); }
+};
+
+TEST_F(OptionsVerbsTest, TheClockIsShownAndAcceptedAfterAWrongOneWasSetRight) {
+  {
+    const std::unique_ptr<DB> db = DB::Open({.create_if_missing = true}, db_).value();
+    ASSERT_TRUE(db->Put("session", "Ada", {.ttl = std::chrono::hours(1)}).ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  const Outcome right = RunSepal({"db", "clock", db_});
+  EXPECT_EQ(right.exit, kExitOk) << right.err;
+  EXPECT_TRUE(Has(right.out, "keys expire by  20")) << right.out;
+  EXPECT_FALSE(Has(right.out, "set back")) << right.out;
+  {
+    FastClock fast;
+    const std::unique_ptr<DB> db = DB::Open({.env = {.clock = &fast}}, db_).value();
+    ASSERT_TRUE(absl::IsNotFound(db->Get("session").status()));
+    ASSERT_TRUE(db->Close().ok());
+  }
+  EXPECT_EQ(RunSepal({"db", "get", db_, "session"}).exit, kExitError);
+  EXPECT_TRUE(Has(RunSepal({"db", "clock", db_}).out, "the wall clock was set back"));
+  const Outcome accepted = RunSepal({"db", "clock", db_, "--accept", "--json"});
+  EXPECT_EQ(accepted.exit, kExitOk) << accepted.err;
+  EXPECT_FALSE(Has(LastJson(accepted.out).at("clock").get<std::string>(), "set back")) << accepted.out;
+  EXPECT_EQ(RunSepal({"db", "get", db_, "session"}).out, "Ada\n");
 }
 
 }  // namespace

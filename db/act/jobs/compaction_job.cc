@@ -60,6 +60,18 @@ std::unique_ptr<InternalIterator> OpenInputs(const CompactionJobInput& input, ui
   return NewMergingIterator(input.context.order, std::move(children), prefix.value_or(""));
 }
 
+std::optional<FilterStage> FilterOf(const CompactionJobInput& input, FilterStage::Emit emit) {
+  if (input.context_filter == nullptr) return std::nullopt;
+  std::unique_ptr<ContextFilter> filter = input.context_filter->Create(input.filter_context);
+  if (filter == nullptr) return std::nullopt;
+  return std::optional<FilterStage>(std::in_place, std::move(filter),
+                                    FilterStageOptions{.order = input.context.order,
+                                                       .newest_snapshot = input.newest_snapshot,
+                                                       .bottommost = input.plan->bottommost,
+                                                       .values = input.moves.store},
+                                    std::move(emit));
+}
+
 absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, SlicedJob* job, size_t slice,
                      CompactionResult* result) {
   const TableOutputContext& context = input.context;
@@ -80,8 +92,12 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   };
   std::optional<ValueMover> mover;
   if (input.moves.any()) mover.emplace(input.moves, write);
-  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) {
+  const auto place = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) {
     return mover.has_value() ? mover->Add(key, value, first_of_key) : write(key, value, first_of_key);
+  };
+  std::optional<FilterStage> filter = FilterOf(input, place);
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) {
+    return filter.has_value() ? filter->Add(key, value, first_of_key) : place(key, value, first_of_key);
   };
   absl::Status status = RetainSlices(job, slice, entries.get(), &retention, emit,
                                      [&](uint64_t read) { return input.control->GoesOn(read); });
@@ -92,6 +108,10 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
     result->value_files = mover->TakeFiles();
   }
   result->counts = retention.counts();
+  if (filter.has_value()) {
+    result->counts.entries_out -= filter->dropped();
+    result->filter_status = filter->status();
+  }
   result->outputs = tables.TakeTables();
   for (TableMetadata& table : result->outputs) {
     table.swept_through = retention.SweptThrough();
@@ -181,6 +201,7 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
   absl::Status status;
   for (Part& part : parts) {
     KeepFirst(&status, part.status);
+    KeepFirst(&total.filter_status, part.result.filter_status);
     AddCounts(&total.counts, part.result.counts);
     total.bytes_written += part.result.bytes_written;
     total.value_bytes_moved += part.result.value_bytes_moved;

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "db/act/jobs/filter_stage.h"
 #include "db/act/jobs/table_output.h"
 #include "db/act/jobs/value_mover.h"
 #include "db/decide/compaction/compaction_plan.h"
@@ -47,6 +49,11 @@ struct CompactionJobInput {
   // As for Retention.
   std::shared_ptr<const StripeFilter> filter = nullptr;
   ValueMoves moves = {};
+  // The family's; null: it has none.
+  std::shared_ptr<const ContextFilterFactory> context_filter = nullptr;
+  FilterContext filter_context = {};
+  // Of snapshots that are held, taken no earlier than `snapshots`.
+  std::optional<SequenceNumber> newest_snapshot = {};
   RunNumber output_run;
   int max_threads = 1;
   // The memory in which all threads together read ahead.
@@ -59,6 +66,8 @@ struct CompactionResult {
   // Finished and synced, in key order; the directory is not synced.
   std::vector<TableMetadata> outputs;
   RetentionCounts counts;
+  // The first error of the filter with context; what was written is whole without it.
+  absl::Status filter_status;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
   // Of values: written, and not synced. The files are to be held until the outputs are in a version.

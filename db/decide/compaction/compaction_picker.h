@@ -48,6 +48,8 @@ struct RangeCall {
   // The number of the newest epoch by which the family's filter can remove something; 0: there is none. Tables that are
   // not filtered through it are rewritten.
   SequenceNumber filter_epoch = {};
+  // Each table that was there as the call began is rewritten, for the family's filter with context.
+  bool every_table = false;
   // A step was carried out: nothing of before is above the last level any more. What
   // compactions beside the call bring to the upper levels later may look as old, and is left to the picker.
   bool brought_down = false;

@@ -39,10 +39,11 @@ PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, Ke
 }
 
 // The first neighbouring tables of before the call that hold what no snapshot needs, or may hold what deleted ranges
-// cover or the filter refuses.
+// cover or the filter refuses; or all of before the call.
 std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
   const auto worth = [&](const TableRef& table) {
     const TableMetadata& m = table->metadata();
+    if (call.every_table) return m.number < call.first_new_file && m.lowest_sequence <= call.last_sequence;
     return m.number < call.first_new_file &&
            (m.highest_sequence > SequenceNumber(0) || m.filtered_through < call.filter_epoch ||
             MayHoldCovered(*input.version, m)) &&

@@ -78,10 +78,11 @@ RunNumber CompactionRunner::Adopt(Family* family, PlanRef plan, bool of_range) {
   return run.has_value() ? *run : RunNumber(catalog_->NewFileNumber().value());
 }
 
-absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan, RunNumber run,
-                                   RangeProgress* progress) {
+absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
+                                   absl::Status* filter_status) {
   Job job{.family = family, .plan = plan, .run = run, .progress = progress};
   (void)Continue(&job);  // waits in this thread
+  KeepFirst(filter_status, job.result.filter_status);
   return job.event.status;
 }
 
@@ -148,6 +149,9 @@ void CompactionRunner::Conclude(Job* job) {
   End(job->family.get(), job->plan, event.status, /*of_range=*/job->progress != nullptr);
   if (event.status.ok()) table_dropper_.Drop(job->family);
   Tell(event);
+  if (!result.filter_status.ok()) {
+    state_->Tell([&](EventListener& listener) { listener.OnError("filter with context", result.filter_status); });
+  }
   if (!absl::IsDataLoss(event.status)) {
     slots_->Judge(*job->family, event.status, "compaction");
     return;
@@ -222,6 +226,7 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
+  const std::vector<SequenceNumber> held = state_->snapshots->Sequences();
   RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
   std::shared_ptr<const StripeFilter> filter;
   ValueCollectionRef collection;
@@ -239,6 +244,12 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
                         .moves = {.store = &core.values,
                                   .collection = std::move(collection),
                                   .inline_below = InlineBelow(family, *plan)},
+                        .context_filter = family.options.context_filter,
+                        .filter_context = {.column_family = family.name,
+                                           .output_level = plan->output_level,
+                                           .last_level = plan->bottommost,
+                                           .manual = progress != nullptr},
+                        .newest_snapshot = held.empty() ? std::nullopt : std::optional(held.back()),
                         .output_run = run,
                         .max_threads = slots_->executor()->CompactionConcurrency(),
                         .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,

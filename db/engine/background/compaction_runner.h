@@ -32,9 +32,10 @@ class CompactionRunner {
 
   // Other plans keep off the plan's tables from now on, and `Run` must follow. Returns the run of its outputs.
   RunNumber Adopt(Family* family, PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
-  // Carries out an adopted plan, whole. `progress` is null but in a CompactRange.
-  absl::Status Run(const FamilyRef& family, const PlanRef& plan, RunNumber run,
-                   RangeProgress* progress) EXCLUDES_STATE_LOCK;
+  // Carries out an adopted plan, whole, for a CompactRange. `*filter_status` keeps the first error of the family's
+  // filter with context, without which the plan was carried out then.
+  absl::Status Run(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
+                   absl::Status* filter_status) EXCLUDES_STATE_LOCK;
 
  private:
   class Control;

@@ -46,6 +46,7 @@ class ManualCompaction {
               .first_new_file = first_new_file,
               .last_sequence = state->VisibleSequence(),
               .filter_epoch = FilterEpochOf(state, *family_),
+              .every_table = family_->options.context_filter != nullptr,
               .covered_only = options.covered_only},
         progress_(options.progress, BytesOf(*state->VersionOf(*family_), options), state->core->world.clock) {}
   ManualCompaction(const ManualCompaction&) = delete;
@@ -68,7 +69,7 @@ class ManualCompaction {
       RETURN_IF_ERROR(CarryOut(*std::move(step)));
     }
     progress_.TellEnd();
-    return absl::OkStatus();
+    return filter_status_;
   }
 
  private:
@@ -107,7 +108,7 @@ class ManualCompaction {
 
   absl::Status CarryOut(Step step) EXCLUDES_STATE_LOCK {
     progress_.BeginPlan(step.plan->InputBytes(), step.plan->InputEntries());
-    const absl::Status status = compactions_->Run(family_, step.plan, step.run, &progress_);
+    const absl::Status status = compactions_->Run(family_, step.plan, step.run, &progress_, &filter_status_);
     step.plan.reset();  // so that the job's end finds its inputs unused, and removes them
     slots_->End();
     if (!status.ok()) RETURN_IF_ERROR(family_->CheckThere());
@@ -150,6 +151,7 @@ class ManualCompaction {
   CompactionRunner* const compactions_;
   const FamilyRef family_;
   RangeCall call_;
+  absl::Status filter_status_;  // of the filter with context; all is compacted nevertheless
   RangeProgress progress_;
   bool waits_ = false;
 };

@@ -118,6 +118,7 @@ ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::st
   kept->comparator = given.comparator;
   kept->merge_operator = given.merge_operator;
   kept->compaction_filter = given.compaction_filter;
+  kept->context_filter = given.context_filter;
   kept->ttl = given.ttl;
   return *std::move(kept);
 }

@@ -16,13 +16,13 @@ void ExpiryClock::Restore(const ClockFloor& kept) {
   removals_.emplace(kept.removed_millis, Clocks());
 }
 
+// The wall clock is read after the floor: what it showed before Accept does not raise a floor that Accept lowered.
 uint64_t ExpiryClock::NowMillis() {
-  const uint64_t wall = clock_->UnixMicros() / 1000;
-  uint64_t floor = floor_millis_.load(std::memory_order_relaxed);
-  while (floor < wall) {
-    if (floor_millis_.compare_exchange_weak(floor, wall, std::memory_order_relaxed)) return wall;
+  for (uint64_t floor = floor_millis_.load(std::memory_order_acquire);;) {
+    const uint64_t wall = clock_->UnixMicros() / 1000;
+    if (floor >= wall) return floor;
+    if (floor_millis_.compare_exchange_weak(floor, wall, std::memory_order_acquire)) return wall;
   }
-  return floor;
 }
 
 // Before the first put that expires nothing can have been removed too early.
@@ -41,6 +41,25 @@ uint64_t ExpiryClock::RemovalMillis() {
   StartRemovals();
   removed_millis_ = std::max(removed_millis_, std::min(removals_->At(Clocks()), read));
   return removed_millis_;
+}
+
+void ExpiryClock::Accept() {
+  MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
+  StartRemovals();
+  removals_->Accept(now);
+  removed_millis_ = now.wall_millis;
+  floor_millis_.store(now.wall_millis, std::memory_order_release);
+}
+
+ExpiryClock::Reading ExpiryClock::Read() {
+  const uint64_t read = NowMillis();
+  MutexLock lock(&mutex_);
+  StartRemovals();
+  const RemovalTime::Clocks now = Clocks();
+  return {.wall_millis = now.wall_millis,
+          .now_millis = read,
+          .removal_millis = std::max(removed_millis_, std::min(removals_->At(now), read))};
 }
 
 ClockFloor ExpiryClock::Floor() {

@@ -1,4 +1,4 @@
-// The clock by which puts expire: the wall clock, but it never goes back, not even over openings.
+// The clock by which puts expire: the wall clock, but it never goes back, not even over openings, unless it is told to.
 //
 // Whatever is taken for now raises a floor. Each edit of the manifest keeps it, once puts may expire, so that what was
 // absent stays absent; after a loss of power, as far as the last edit knew. Removals go by a time of their own
@@ -40,6 +40,16 @@ class ExpiryClock final : public ReadClock {
   uint64_t RemovalMillis();
   // For the manifest.
   ClockFloor Floor();
+
+  // Believes the wall clock as it stands, forward and backward. Durable with the next edit of the manifest.
+  void Accept();
+  // What the clocks show, and up to which time a job that begins now would remove. Changes nothing.
+  struct Reading {
+    uint64_t wall_millis = 0;
+    uint64_t now_millis = 0;
+    uint64_t removal_millis = 0;
+  };
+  Reading Read();
 
  private:
   RemovalTime::Clocks Clocks() const;

@@ -89,6 +89,7 @@ constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {
     {"ttl", "the database has it"},
     {"merge_operator", "the program has the operator, and the database has its name"},
     {"compaction_filter", "the program has the filter, and the database has its name"},
+    {"context_filter", "the program has the filter"},
     {"listeners", "the program has the listeners"},
     {"env", "the program has the environment"},
     {"filter_policy", "it is two here, filter_lane_bits_per_key and filter_guard_bits_per_key"},

@@ -80,6 +80,7 @@ class Engine final : public DB, private TransactionHost {
                                                                  const NamedSnapshotOptions& options) override;
   absl::StatusOr<std::shared_ptr<const Snapshot>> FindSnapshot(std::string_view name) override;
   absl::Status DropSnapshot(std::string_view name) override;
+  absl::Status AcceptClock() override;
   absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() override;
 
   absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,

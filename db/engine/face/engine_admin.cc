@@ -1,6 +1,7 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "db/act/jobs/verify_values.h"
 #include "db/decide/compaction/live_bytes.h"
 #include "db/engine/catalog/named_snapshots.h"
@@ -118,6 +119,25 @@ uint64_t BlockCacheBytes(const MemoryBudget& budget) {
   return budget.used(MemoryPart::kDataBlocks) + budget.used(MemoryPart::kLeafPages) + budget.used(MemoryPart::kGuards);
 }
 
+std::string MillisText(uint64_t unix_millis) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(static_cast<int64_t>(unix_millis)),
+                          absl::UTCTimeZone());
+}
+
+std::string ClockText(const ExpiryClock::Reading& reading) {
+  std::string text =
+      absl::StrFormat("wall clock      %s\nkeys expire by  %s\nremoved up to   %s\n", MillisText(reading.wall_millis),
+                      MillisText(reading.now_millis), MillisText(reading.removal_millis));
+  if (reading.now_millis > reading.wall_millis) {
+    text += "the wall clock was set back: time stands still until it has caught up, or AcceptClock is called\n";
+  }
+  if (reading.removal_millis < std::min(reading.now_millis, reading.wall_millis)) {
+    text +=
+        "the wall clock jumped ahead: removals wait until it has kept pace for ten minutes, or AcceptClock is called\n";
+  }
+  return text;
+}
+
 constexpr std::string_view kPrefix = "sepal.";
 constexpr std::string_view kFilesAtLevel = "num-files-at-level";
 
@@ -130,6 +150,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
   if (name == "prometheus") return PrometheusPage();
   if (name == "scrub") return read_only_ ? std::string() : background_->scrubber()->ToString();
   if (name == "expires") return std::string(core_->expiry.in_use() || core_->expiry.any_ttl() ? "1" : "0");
+  if (name == "clock") return ClockText(core_->expiry.Read());
   if (name == "transactions") return read_only_ ? std::string() : transactions_->ListOpen();
   const Family& family = **resolved;
   std::optional<HeldView> view;

@@ -109,6 +109,15 @@ absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
   return stamped;
 }
 
+absl::Status Engine::AcceptClock() {
+  RETURN_IF_ERROR(CheckWritable());
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return NotOpen();
+  if (!core_->expiry.in_use()) return absl::OkStatus();
+  core_->expiry.Accept();
+  return catalog_->Apply({}, nullptr, nullptr);
+}
+
 absl::Status Engine::AllowExpiry() {
   if (core_->expiry.in_use()) [[likely]]
     return absl::OkStatus();

@@ -58,10 +58,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   min_log_number = edit.min_log_number.value_or(min_log_number);
   if (edit.closed_log.has_value()) closed_log = edit.closed_log;
   expires |= edit.expires;
-  if (edit.clock_floor.has_value()) {
-    clock_floor.now_millis = std::max(clock_floor.now_millis, edit.clock_floor->now_millis);
-    clock_floor.removed_millis = std::max(clock_floor.removed_millis, edit.clock_floor->removed_millis);
-  }
+  clock_floor = edit.clock_floor.value_or(clock_floor);
 }
 
 // A later snapshot of a name replaces the one before. No number that one sees is given a second time.

@@ -30,6 +30,64 @@ static void check_refused(sepal_t* db, const sepal_readoptions_t* ro, const char
   sepal_explanation_destroy(explanation);
 }
 
+/* Removes "r...", changes "c..." to "changed", fails at "f...", removes from "t" through "tz". */
+static sepal_filter_verdict_t judge(void* state, int output_level, unsigned char last_level,
+                                    sepal_filter_entry_t* entry) {
+  (void)state;
+  size_t klen = 0;
+  size_t vlen = 0;
+  const char* key = sepal_filter_entry_key(entry, &klen);
+  CHECK(klen > 0 && output_level >= 1 && last_level);
+  switch (key[0]) {
+    case 'r':
+      return sepal_filter_remove;
+    case 'c':
+      CHECK(sepal_filter_entry_value(entry, &vlen) != NULL && vlen == sepal_filter_entry_value_bytes(entry));
+      CHECK(sepal_filter_entry_expires_at(entry) == 0);
+      sepal_filter_entry_set_bytes(entry, "changed", 7);
+      return sepal_filter_change;
+    case 't':
+      sepal_filter_entry_set_bytes(entry, "tz", 2);
+      return sepal_filter_remove_through;
+    case 'z':
+      sepal_filter_entry_set_error(entry, "no idea");
+      return sepal_filter_fail;
+    default:
+      return sepal_filter_keep;
+  }
+}
+
+void test_context_filter(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("context filter");
+  int ended = 0;
+  sepal_options_t* options = sepal_options_create();
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_options_set_context_filter(options, &ended, destroyed, judge);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "c", "1");
+  put(db, wo, "k", "2");
+  put(db, wo, "r", "3");
+  put(db, wo, "ta", "4");
+  put(db, wo, "tb", "5");
+  sepal_compact_range(db, NULL, 0, NULL, 0, &error);
+  CHECK_OK();
+  check_get(db, ro, "c", "changed");
+  check_get(db, ro, "k", "2");
+  check_get(db, ro, "r", NULL);
+  check_get(db, ro, "ta", NULL);
+  check_get(db, ro, "tb", NULL);
+  put(db, wo, "z", "6");
+  sepal_compact_range(db, NULL, 0, NULL, 0, &error);
+  expect_error("ABORTED: no idea");
+  check_get(db, ro, "z", "6");
+  sepal_close(db);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  sepal_options_destroy(options);
+  CHECK(ended == 1);
+}
+
 void test_compaction_filter(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
   begin("compaction filter");
   int ended = 0;

@@ -296,6 +296,8 @@ static unsigned char note_progress(void* state, uint64_t bytes_done, uint64_t by
 
 static void test_background_work(sepal_t* db) {
   begin("background work");
+  sepal_accept_clock(db, &error);
+  CHECK_OK();
   sepal_continue_background_work(db, &error);
   expect_error("FAILED_PRECONDITION");
   sepal_pause_background_work(db, &error);
@@ -697,6 +699,7 @@ int main(void) {
   test_merges(other, ro, wo);
   test_expiry(other, ro, wo);
   test_compaction_filter(other, ro, wo);
+  test_context_filter(other, ro, wo);
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);

@@ -42,6 +42,7 @@ void test_env_changes(const char* directory, const sepal_readoptions_t* ro, cons
 void test_merges(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 
 /* c_compaction_filter_test.c */
+void test_context_filter(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 void test_compaction_filter(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 /* c_expiry_test.c */
 void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);

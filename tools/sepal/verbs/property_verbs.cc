@@ -1,4 +1,5 @@
-// sepal db property|size|destroy: what a database says of itself, how much a range of keys takes, and its end.
+// sepal db property|clock|size|destroy: what a database says of itself, its clock, how much a range of keys takes, and
+// its end.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,10 @@ constexpr KnownProperty kProperties[] = {
     {"last-sequence", "the last sequence number"},
     {"background-error", "the error that background work has stopped on"},
     {"compactions-put-off", "compactions that met damage"},
+    {"values", "value files, and how much of them is live"},
+    {"transactions", "open transactions; empty in a read-only opening"},
     {"expires", "1 if keys expire, or did"},
+    {"clock", "the time by which keys expire, and what waits for it"},
     {"filter-epoch", "the epoch of the filter of compactions"},
     {"prometheus", "statistics, levels and memory for Prometheus"},
 };
@@ -112,6 +116,41 @@ class PropertyVerb final : public Verb {
 
   Place place_;
   std::string property_, family_;
+};
+
+class ClockVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlagsToWrite(app);
+    app->add_flag("--accept", accept_, "Take the wall clock as it stands for right");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    if (accept_) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+      RETURN_IF_ERROR(db->AcceptClock());
+      RETURN_IF_ERROR(db->WaitForBackgroundWork());
+      RETURN_IF_ERROR(db->Close());
+    }
+    std::optional<std::string> text;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      text = db->GetProperty(db->DefaultColumnFamily(), "sepal.clock");
+      return absl::OkStatus();
+    }));
+    if (!json) {
+      io.out << text.value_or("");
+      return absl::OkStatus();
+    }
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    line["clock"] = text.value_or("");
+    io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  bool accept_ = false;
 };
 
 class SizeVerb final : public Verb {
@@ -220,6 +259,8 @@ std::vector<VerbEntry> PropertyVerbs() {
   return {
       {"db property", "print a property of the database, or list the properties",
        "db property /var/lib/app sepal.levels", MakeVerb<PropertyVerb>},
+      {"db clock", "the time by which keys expire; --accept: the wall clock is right", "db clock /var/lib/app --accept",
+       MakeVerb<ClockVerb>},
       {"db size", "estimate the bytes that a range of keys takes",
        "db size /var/lib/app --prefix user:", MakeVerb<SizeVerb>},
       {"db destroy", "delete a database and its logs", "db destroy /var/lib/app --yes", MakeVerb<DestroyVerb>},

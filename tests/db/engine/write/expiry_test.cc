@@ -1,4 +1,5 @@
 // Puts that expire: first use, times, clocks that jump, and crashes. What they mean is in tests/scripts/expiry.txt.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,12 +17,23 @@ namespace sepal {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Where simulated time begins.
 constexpr int64_t kBegin = 1'700'000'000'000;
 constexpr int64_t kMinute = 60'000;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kYear = 365 * 24 * kHour;
+
+// The manifest's records, as text.
+std::string ManifestText(TestDatabase* database) {
+  std::string text;
+  for (const std::string& name : FilesIn(&database->memory, database->path)) {
+    if (name.starts_with("MANIFEST")) text += database->memory.ReadFileContents(database->path + "/" + name).value();
+  }
+  return text;
+}
 
 class ExpiringPutTest : public ::testing::Test {
  protected:
@@ -38,6 +50,7 @@ class ExpiringPutTest : public ::testing::Test {
     return value.value_or("failed");
   }
   uint64_t EntriesInTables() { return NumberProperty(db(), "sepal.num-entries"); }
+  std::string Clock() { return db()->GetProperty("sepal.clock").value(); }
   // All writing and merging is done.
   void Compact() {
     ASSERT_OK(db()->Flush());
@@ -189,6 +202,87 @@ TEST_F(ExpiringPutTest, AJumpThatStandsForTenMinutesIsBelieved) {
   EXPECT_EQ(EntriesInTables(), 1);
 }
 
+TEST_F(ExpiringPutTest, AJumpThatIsAcceptedIsBelievedAtOnce) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(PutFor("k", "v", kYear));
+  ASSERT_OK(db()->Flush());
+  Jump(10 * kYear);
+  EXPECT_THAT(Clock(), HasSubstr("removals wait"));
+  ASSERT_OK(db()->AcceptClock());
+  EXPECT_THAT(Clock(), Not(HasSubstr("removals wait")));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(EntriesInTables(), 0u);
+}
+
+TEST_F(ExpiringPutTest, OfAClockThatWasSetRightTimeGoesBackWhereItIsAccepted) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "old"));
+  ASSERT_OK(PutFor("k", "v", kYear));
+  ASSERT_OK(db()->Flush());
+  Jump(10 * kYear);
+  EXPECT_EQ(Read("k"), "absent");
+  Compact();
+  Jump(-10 * kYear);
+  EXPECT_THAT(Clock(), HasSubstr("set back"));
+  ASSERT_OK(db()->AcceptClock());
+  EXPECT_THAT(Clock(), Not(HasSubstr("set back")));
+  EXPECT_EQ(Read("k"), "v");
+  // Durably, and from there on as ever.
+  ASSERT_OK(db()->Close());
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Read("k"), "v");
+  Jump(kYear);
+  EXPECT_EQ(Read("k"), "absent");
+  Jump(-kYear);
+  EXPECT_EQ(Read("k"), "absent");
+}
+
+TEST_F(ExpiringPutTest, AnAcceptedClockSurvivesALossOfPower) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(PutFor("k", "v", kYear));
+  ASSERT_OK(db()->Flush());
+  Jump(10 * kYear);
+  EXPECT_EQ(Read("k"), "absent");
+  ASSERT_OK(db()->Put("other", "v"));
+  ASSERT_OK(db()->Flush());  // keeps the wrong time
+  Jump(-10 * kYear);
+  ASSERT_OK(db()->AcceptClock());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Read("k"), "v");
+}
+
+// After a wrong clock was believed for long, what it removed is gone, and what it did not is there again.
+TEST_F(ExpiringPutTest, WhatAWrongClockRemovedStaysRemovedWhenTheRightOneIsAccepted) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("removed", "old"));
+  ASSERT_OK(PutFor("removed", "v", kYear));
+  ASSERT_OK(db()->Flush());
+  Jump(10 * kYear);
+  ASSERT_OK(db()->AcceptClock());
+  Compact();
+  Jump(-10 * kYear);
+  ASSERT_OK(PutFor("late", "v", 11 * kYear));  // from the time that stands
+  ASSERT_OK(db()->AcceptClock());
+  EXPECT_EQ(Read("removed"), "absent") << "never what was older";
+  ASSERT_OK(PutFor("k", "v", kMinute));
+  EXPECT_EQ(Read("k"), "v");
+  Jump(kMinute);
+  EXPECT_EQ(Read("k"), "absent") << "by the accepted clock";
+  EXPECT_EQ(Read("late"), "v");
+}
+
+TEST_F(ExpiringPutTest, AcceptingTheClockIsAWriteAndDoesNothingWhereNothingExpires) {
+  ASSERT_OK(database.Open());
+  const std::string before = ManifestText(&database);
+  ASSERT_OK(db()->AcceptClock());
+  EXPECT_EQ(ManifestText(&database), before);
+  const auto reader = database.OpenReadOnly();
+  ASSERT_OK(reader.status());
+  EXPECT_TRUE(absl::IsFailedPrecondition((*reader)->AcceptClock()));
+  ASSERT_OK(db()->Close());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db()->AcceptClock()));
+}
+
 TEST_F(ExpiringPutTest, TimeDoesNotGoBackOverAnOpening) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("k", "old"));
@@ -204,15 +298,6 @@ TEST_F(ExpiringPutTest, TimeDoesNotGoBackOverAnOpening) {
   EXPECT_TRUE(absl::IsNotFound((*reader)->Get("k").status()));
   ASSERT_OK(PutFor("k", "again", 1));  // from the time that stands
   EXPECT_EQ(Read("k"), "again");
-}
-
-// The manifest's records, as text.
-std::string ManifestText(TestDatabase* database) {
-  std::string text;
-  for (const std::string& name : FilesIn(&database->memory, database->path)) {
-    if (name.starts_with("MANIFEST")) text += database->memory.ReadFileContents(database->path + "/" + name).value();
-  }
-  return text;
 }
 
 TEST_F(ExpiringPutTest, TheFirstUseIsInTheManifestBeforeItIsInTheLog) {
