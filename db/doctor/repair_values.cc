@@ -45,6 +45,7 @@ absl::StatusOr<bool> Repairing::ValuesAreThere(const std::shared_ptr<TableReader
                                           {.go_on =
                                                [&](const ValueReference& reference) {
                                                  files.insert(reference.file);
+                                                 manifest_.chunked_values |= reference.chunked;
                                                  AdvanceByValue(reference.bytes);
                                                  return true;
                                                },
@@ -66,6 +67,7 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
   absl::Status why = absl::DataLossError("what is no reference to a value");
   RescuedValues::Place place = RescuedValues::Place::kNowhere;
   if (reference.has_value()) {
+    manifest_.chunked_values |= reference->chunked;
     ASSIGN_OR_RETURN(place, values_->Find(*reference, &why));
     AdvanceByValue(reference->bytes);
   }
@@ -87,7 +89,7 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
   return false;
 }
 
-// What only the logs refer to may not be on the disk, unless the database was closed.
+// What only the logs refer to may not be on the disk, unless the database was closed, or it is a chunked value.
 absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,
                                              std::string* settled) {
   const uint64_t lost_before = std::exchange(lost_of_table_, lost_of_logs_);
@@ -95,7 +97,9 @@ absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, std::string_view
   lost_of_logs_ = std::exchange(lost_of_table_, lost_before);
   RETURN_IF_ERROR(taken.status());
   manifest_.value_files = true;
-  const bool durable = certain_ && manifest_.closed_log.has_value();
+  const std::optional<ValueReference> reference = ParseValueReference(*value);
+  const bool chunked = reference.has_value() && reference->chunked;
+  const bool durable = chunked || (certain_ && manifest_.closed_log.has_value());
   if (!*taken || !settled->empty() || durable || dry_run_) return *taken;
   ASSIGN_OR_RETURN(const ValueReference copy, values_->Copy());
   *settled = EncodeValueReference(copy);

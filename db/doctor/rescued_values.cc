@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/value_steps.h"
 #include "db/format/file_names.h"
 #include "db/format/value_file.h"
 #include "util/base/status.h"
@@ -20,7 +21,9 @@ void RescuedValues::Identify(uint64_t database_id) {
 }
 
 absl::StatusOr<RescuedValues::Place> RescuedValues::Find(const ValueReference& reference, absl::Status* why) {
-  *why = store_.Read(reference, &value_);
+  found_ = reference;
+  found_in_ = reference.file;
+  *why = reference.chunked ? store_.Verify(reference) : store_.Read(reference, &value_);
   if (why->ok()) return Place::kThere;
   if (!absl::IsDataLoss(*why)) return *why;
   damaged_.insert(reference.file);
@@ -35,6 +38,7 @@ absl::StatusOr<RescuedValues::Place> RescuedValues::Find(const ValueReference& r
 
 absl::StatusOr<ValueReference> RescuedValues::Copy() {
   if (!std::exchange(writes_, true)) store_.Start(writing_);
+  if (found_.chunked) return CopyChunked();
   ASSIGN_OR_RETURN(const ValueWriter::Written written, store_.fresh().Append(value_));
   return written.reference;
 }
@@ -63,11 +67,26 @@ absl::StatusOr<bool> RescuedValues::IsIn(FileNumber number, const ValueReference
   if (listed == files_.end() || listed->second < reference.offset) return false;
   if (listed->second - reference.offset < reference.bytes) return false;
   ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, directory_->OpenForRead(ValueFileName(number)));
-  value_.resize(reference.bytes);
-  ASSIGN_OR_RETURN(const size_t read, file->Read(reference.offset, reference.bytes, value_.data()));
-  if (!IsValueOf(reference, std::string_view(value_).substr(0, read))) return false;
+  value_.clear();
+  const auto keep = [&](uint64_t, std::string_view step) {
+    if (!reference.chunked) value_.append(step);
+    return absl::OkStatus();
+  };
+  const absl::Status status = ReadWithoutSums(*file, ValueFileName(number), reference, keep);
+  if (absl::IsDataLoss(status)) return false;
+  RETURN_IF_ERROR(status);
+  found_in_ = number;
   damaged_.insert(number);
   return true;
+}
+
+absl::StatusOr<ValueReference> RescuedValues::CopyChunked() {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, directory_->OpenForRead(ValueFileName(found_in_)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ValueStreamWriter> stream, store_.BeginStream(found_.bytes));
+  RETURN_IF_ERROR(ReadWithoutSums(*file, ValueFileName(found_in_), found_,
+                                  [&](uint64_t, std::string_view step) { return stream->Append(step); }));
+  ASSIGN_OR_RETURN(const ValueWriter::Written written, stream->Finish());
+  return written.reference;
 }
 
 }  // namespace sepal

@@ -4,10 +4,11 @@
 // - A value is what its reference's checksum says, wherever it is found: in its file, in that file with a damaged
 //   header, or in one whose header says that it is the file that is meant.
 // - What is whole stays as it is. A value from a file that the database would not read is copied to a new file, and so
-//   is what only the logs refer to (db/engine/open/recover_values.cc says why).
+//   is what only the logs refer to (db/engine/open/recover_values.cc says why). A chunked value's chunk sums follow
+//   from it: one that has lost them alone is copied.
 // - Nothing is removed here.
 //
-// Not safe for concurrent use. Memory for the largest value, and for the list of files.
+// Not safe for concurrent use. Memory for the largest value that is not chunked, and for the list of files.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +43,10 @@ class RescuedValues {
   const std::map<FileNumber, uint64_t>& files() const { return files_; }
 
   enum class Place : uint8_t { kThere, kElsewhere, kNowhere };
-  // Where the value is, which is then the last one that was read. `*why`: not ok unless it is there. An error says
+  // Where the value is, which is then the last one that was found. `*why`: not ok unless it is there. An error says
   // nothing of the value: a file could not be read.
   absl::StatusOr<Place> Find(const ValueReference& reference, absl::Status* why);
-  // Of the last value that was read.
+  // Of the last value that was found.
   absl::StatusOr<ValueReference> Copy();
   // Makes the copies durable, but for the names of their files.
   absl::Status Sync();
@@ -60,6 +61,7 @@ class RescuedValues {
   absl::Status ReadHeaders();
   // Whether the value is in this file, whatever the header says.
   absl::StatusOr<bool> IsIn(FileNumber file, const ValueReference& reference);
+  absl::StatusOr<ValueReference> CopyChunked();
 
   Directory* const directory_;
   ValueStore store_;
@@ -71,6 +73,9 @@ class RescuedValues {
   std::map<FileNumber, FileNumber> misnamed_;  // by the number in the header
   std::set<FileNumber> damaged_;
   std::set<FileNumber> used_;
+  // The last value that was found: as references name it, where it is, and, unless it is chunked, its bytes.
+  ValueReference found_;
+  FileNumber found_in_;
   std::string value_;
 };
 

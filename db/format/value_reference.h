@@ -2,11 +2,16 @@
 //
 // | size   | meaning                                                                                              |
 // |--------|------------------------------------------------------------------------------------------------------|
-// | 1      | flags: 0. Others are for later versions (expiry, compression), and refused                           |
+// | 1      | flags: 1, the value is chunked. Others are for later versions (expiry, compression), and refused     |
 // | varint | number of the value file (value_file.h)                                                              |
 // | varint | offset of the value in it, at least kValueFileHeaderBytes                                            |
 // | varint | bytes of the value, at least one and at most kMaxValueBytes                                          |
-// | 4      | Checksum32(value, ReferenceSeed(file, offset)), so that bytes of another place never pass the check  |
+// | 4      | Checksum32(value, ReferenceSeed(file, offset)), so that bytes of another place never pass the check; |
+// |        | of a chunked value, the same of its chunk sums                                                       |
+//
+// A chunked value has its chunk sums behind it, so that a part of it can be checked by itself: for each of its chunks
+// of kValueChunkBytes, the last of which may be shorter, Checksum32(chunk, ReferenceSeed(file, offset of the chunk)),
+// in 4 bytes. The sums follow from the value and its place: to check a whole value takes no look at them.
 //
 // A reference never changes as long as any update has it.
 #pragma once
@@ -21,20 +26,37 @@
 
 namespace sepal {
 
+inline constexpr uint64_t kValueChunkBytes = uint64_t{64} << 10;
+inline constexpr uint64_t kChunkSumBytes = 4;
+
 struct ValueReference {
   FileNumber file;
   uint64_t offset = 0;
   uint64_t bytes = 0;
   uint32_t checksum = 0;
+  bool chunked = false;
+  // Of the chunk sums: where they lie, and how long they are.
+  uint64_t sums_offset() const { return offset + bytes; }
+  uint64_t sums_bytes() const { return (bytes + kValueChunkBytes - 1) / kValueChunkBytes * kChunkSumBytes; }
   friend bool operator==(const ValueReference&, const ValueReference&) = default;
 };
 
 inline uint64_t ReferenceSeed(FileNumber file, uint64_t offset) { return Mix64(Mix64(file.value()) ^ offset); }
 // Of `value` at that place.
 ValueReference ReferenceTo(FileNumber file, uint64_t offset, std::string_view value);
+// Of a chunked value of `bytes` bytes at that place, by its chunk sums.
+ValueReference ReferenceToChunked(FileNumber file, uint64_t offset, uint64_t bytes, std::string_view sums);
+// Appends the sums of the chunks of `bytes`, which lie at `offset` of the file: a value, or whole chunks of one.
+void AppendChunkSums(FileNumber file, uint64_t offset, std::string_view bytes, std::string* sums);
+// The checksum that the reference would have if that were its value.
+uint32_t ChecksumAs(const ValueReference& reference, std::string_view value);
 inline bool IsValueOf(const ValueReference& reference, std::string_view value) {
-  return value.size() == reference.bytes &&
-         Checksum32(value, ReferenceSeed(reference.file, reference.offset)) == reference.checksum;
+  return value.size() == reference.bytes && ChecksumAs(reference, value) == reference.checksum;
+}
+// Of a chunked one.
+inline bool AreSumsOf(const ValueReference& reference, std::string_view sums) {
+  return sums.size() == reference.sums_bytes() &&
+         Checksum32(sums, ReferenceSeed(reference.file, reference.offset)) == reference.checksum;
 }
 
 std::string EncodeValueReference(const ValueReference& reference);

@@ -42,8 +42,9 @@ constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kFilterFeature = 8;
 constexpr uint64_t kSnapshotsFeature = 16;
 constexpr uint64_t kValueFilesFeature = 32;
-constexpr uint64_t kKnownFeatures =
-    kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature | kSnapshotsFeature | kValueFilesFeature;
+constexpr uint64_t kChunkedValuesFeature = 64;
+constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature |
+                                    kSnapshotsFeature | kValueFilesFeature | kChunkedValuesFeature;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
@@ -266,6 +267,7 @@ absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
   edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
   edit->expires |= (features & kExpiryFeature) != 0;
   edit->value_files |= (features & kValueFilesFeature) != 0;
+  edit->chunked_values |= (features & kChunkedValuesFeature) != 0;
   return absl::OkStatus();
 }
 
@@ -305,6 +307,7 @@ ClockFloor TakeClockFloor(Decoder* in) {
 uint64_t FeaturesOf(const VersionEdit& edit) {
   uint64_t features = (edit.range_deletes ? kRangeDeletesFeature : 0) | (edit.expires ? kExpiryFeature : 0);
   if (edit.value_files) features |= kValueFilesFeature;
+  if (edit.chunked_values) features |= kChunkedValuesFeature;
   if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= kSnapshotsFeature;
   for (const FamilySchema& schema : edit.schemas) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;

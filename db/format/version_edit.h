@@ -162,6 +162,7 @@ struct VersionEdit {
   std::vector<FamilySchema> schemas;  // the edit says which features they need
   bool range_deletes = false;         // the database uses them
   bool value_files = false;           // likewise
+  bool chunked_values = false;        // likewise
   bool expires = false;               // the database has, or is to have, puts that expire
   std::optional<ClockFloor> clock_floor;
   std::vector<KeptSnapshot> created_snapshots;

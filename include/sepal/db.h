@@ -13,7 +13,7 @@
 // Keys and values are arbitrary bytes. A key has at most 64 KiB and a value at most 1 GiB. A batch (and likewise a
 // single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
 // and value. A larger write is refused with InvalidArgument, and nothing of it is written
-// (`Options::large_batches` lets it in).
+// (`Options::large_batches` lets it in, and PutStream takes such a value).
 //
 // Every method may be called from any number of threads at once, except that no other call may run concurrently with
 // the destructor. No method throws. Calls without a column family are about the default one. Errors:
@@ -87,6 +87,7 @@
 #include "sepal/snapshot.h"
 #include "sepal/statistics.h"
 #include "sepal/transaction.h"
+#include "sepal/value_stream.h"
 #include "sepal/write_batch.h"
 #include "sepal/write_conditions.h"
 
@@ -133,7 +134,8 @@ struct Range {
   std::string_view end = {};    // exclusive
 };
 
-class SEPAL_EXPORT DB {
+// With PutStream and ReadValue (sepal/value_stream.h).
+class SEPAL_EXPORT DB : public ValueStreams {
  public:
   // Opens the database in `directory`, or creates it. Unless it is opened read-only, the database holds an exclusive
   // lock on `directory` and on `log_directory` until it is closed.
@@ -436,9 +438,6 @@ class SEPAL_EXPORT DB {
 
  protected:
   DB() = default;
-
-  // The implementation sets it before any call.
-  const ColumnFamily* default_column_family_ = nullptr;
 };
 
 }  // namespace sepal

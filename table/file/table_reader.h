@@ -64,6 +64,8 @@ struct TableLookupOptions {
   bool fill_cache = true;
   // Use only what is in memory; what is not there counts as "maybe".
   bool cached_only = false;
+  // Leave a value that lies in a value file where it is (db/engine/read/point_lookup.h).
+  bool keeps_reference = false;
 };
 
 struct TableHit {

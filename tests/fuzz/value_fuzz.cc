@@ -25,6 +25,15 @@ void TakeHeader(const std::string& bytes) {
   SEPAL_CHECK(again.ok() && *again == *header);
 }
 
+// Whatever it is, it is a value that its chunk sums name.
+void TakeChunked(const std::string& bytes) {
+  std::string sums;
+  AppendChunkSums(FileNumber(3), kValueFileHeaderBytes, bytes, &sums);
+  const ValueReference made = ReferenceToChunked(FileNumber(3), kValueFileHeaderBytes, bytes.size(), sums);
+  SEPAL_CHECK(IsValueOf(made, bytes) && AreSumsOf(made, sums));
+  SEPAL_CHECK(bytes.empty() || ParseValueReference(EncodeValueReference(made)) == made);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -33,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SEPAL_CHECK(ParseValueReference(EncodeValueReference(*reference)) == reference);
   }
   TakeHeader(bytes);
+  TakeChunked(bytes);
   if (size < kValueFileHeaderBytes) return 0;
   EncodeFixed64(bytes.data(), kValueFileMagic);
   EncodeFixed64(bytes.data() + 56, Checksum64(std::string_view(bytes).substr(0, 56), 0));

@@ -84,6 +84,8 @@ class Parser {
     }
     if (Eat(word, "p")) {
       update.kind = ValueKind::kPut;
+    } else if (Eat(word, "w")) {
+      update.streamed = true;
     } else if (Eat(word, "d")) {
       update.kind = ValueKind::kDelete;
     } else if (Eat(word, "s")) {
@@ -182,6 +184,7 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
   Options& options = database->options;
   Tuning& tuning = database->tuning;
   tuning.memtable_bytes = size_t{8} << 10;
+  tuning.streamed_from = 100;
   options.info_log = false;
   for (const auto piece : absl::StrSplit(ToAbsl(settings), ' ', absl::SkipEmpty())) {
     const std::string_view word(piece.data(), piece.size());

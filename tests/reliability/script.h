@@ -1,6 +1,7 @@
 // Short texts that say what a program does with a database.
 //
 //   p3 p3*300 p3!        put key 3; with a value of 300 bytes; synced        p+ puts the next key, p? any key
+//   w3*300               put key 3 by a stream, into a file of its own if it has 100 bytes
 //   r3-8                 delete keys 3 to 7 as a range
 //   d3 s900              delete; single-delete (only keys from 900 on, put once between deletions)
 //   f/p3                 in column family f
@@ -63,6 +64,7 @@ struct Op {
     uint64_t key = 0;
     size_t value_bytes = 24;
     uint64_t end = 0;  // of a range that is deleted
+    bool streamed = false;
   };
 
   Kind kind = Kind::kRead;

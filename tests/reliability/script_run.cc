@@ -20,6 +20,20 @@ absl::StatusOr<Oracle::Contents> ReadContents(Iterator* iterator) {
   return contents;
 }
 
+// Gives some bytes at a time.
+class StringSource final : public ValueSource {
+ public:
+  explicit StringSource(std::string_view bytes) : rest_(bytes) {}
+  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    const size_t part = rest_.copy(buffer.data(), std::min<size_t>(buffer.size(), 150));
+    rest_.remove_prefix(part);
+    return part;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
 bool SaysSomething(const absl::Status& status) {
   return !status.message().empty() && !absl::IsUnknown(status) && !absl::IsDataLoss(status);
 }
@@ -164,6 +178,9 @@ void ScriptRun::Write(const Op& op) {
   const Oracle::Update& first = updates.front();
   if (op.batch) {
     status = db()->Write(batch, options);
+  } else if (op.updates.front().streamed) {
+    StringSource source(*first.value);
+    status = db()->PutStream(Handle(first.family), first.key, first.value->size(), source, options);
   } else if (first.value.has_value()) {
     status = db()->Put(Handle(first.family), first.key, *first.value, options);
   } else if (op.updates.front().kind == ValueKind::kRangeDelete) {

@@ -79,6 +79,8 @@ constexpr const char* kScripts[][3] = {
     {"empty-values", "", "p1*0 p2*0! flush d1 p1*0 compact read reopen read"},
     {"verify-often", "tiny zstd", "4{ fill:0-12*100 flush verify } compact verify reopen verify"},
     // Records of more than a sector: what a failed sync lost is not written again by chance.
+    {"streamed-sectors", "",
+     "4{ w?*700 p? w?*700! } flush 4{ w?*300 } kill read 4{ w?*700 w?! } power read compact read"},
     {"synced-sectors", "", "24{ p?*700! } read"},
     {"family-sectors", "", "create:f 4{ f/p?*700 p?*700 } flush 3{ p?*700 f/p?*700 } flush:f p? read"},
     {"unsynced-sectors", "", "3{ p?*1300 } sync 8{ p?*1300 } kill 4{ p?*1300 } read"},
@@ -94,6 +96,9 @@ constexpr const char* kScripts[][3] = {
      "fill:0-12*200 8{ p?*200 p1*200 p?*200 p4*200 p?*200 p9*200 flush wait } read power 4{ 3{ p?*200! p?*200 } flush wait } "
      "kill read compact wait read"},
     {"values-unmapped", "values unmapped", "4{ 4{ p?*700 } p?*700! flush 2{ p?*700 } power p? kill } compact read"},
+    {"streams-families", "values tiny logdir",
+     "create:f 4{ w?*200! f/w?*300 p?*200 } checkpoint flush:f w?*300! backup power read w1*200 snap w1*300 flush d? "
+     "compact unsnap read reopen w1*200! drop:f compact read"},
     {"checkpoints", "tiny",
      "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "
      "checkpoint"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace sepal {
@@ -29,6 +30,20 @@ inline uint64_t ReduceRange(uint64_t h, uint64_t n) {
 // A checksum of bytes in a context that the seed represents (a salt, a position, a predecessor's checksum).
 uint64_t Checksum64(std::string_view bytes, uint64_t seed);
 uint32_t Checksum32(std::string_view bytes, uint64_t seed);
+// Checksum32 of bytes that come in parts.
+class RunningChecksum32 {
+ public:
+  explicit RunningChecksum32(uint64_t seed);
+  ~RunningChecksum32();
+  RunningChecksum32(const RunningChecksum32&) = delete;
+  RunningChecksum32& operator=(const RunningChecksum32&) = delete;
+  void Add(std::string_view bytes);
+  uint32_t value() const;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
 // The checksum of `bytes` followed by one more byte, without a seed.
 uint64_t ChecksumWithTail(std::string_view bytes, uint8_t tail);
 

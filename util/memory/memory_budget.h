@@ -25,10 +25,10 @@ enum class MemoryPart : uint8_t {
   kDataBlocks,
   kLeafPages,
   kGuards,
-  kTables,      // open table readers, their roots and hints
-  kCompaction,  // buffers of flushes and compactions
-  kReadAhead,   // windows of the users' iterators (util/memory/window_pool.h)
-  kLog,
+  kTables,        // open table readers, their roots and hints
+  kCompaction,    // buffers of flushes and compactions
+  kReadAhead,     // windows of the users' iterators (util/memory/window_pool.h)
+  kLog,           // and of values that are streamed into files
   kPins,          // values too large for the cache, while a reader holds them
   kTransactions,  // what open transactions have written, read and locked
   kCount,

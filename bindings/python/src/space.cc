@@ -313,6 +313,10 @@ PyMethodDef reading_methods[] = {
     {"multi_get", Method(MultiGet), METH_FASTCALL | METH_KEYWORDS,
      "multi_get($self, keys, default=None, *, fill_cache=True)\n--\n\nThe values of many keys as of one moment, in a "
      "list."},
+    {"read_value", Method(ReadValue), METH_FASTCALL | METH_KEYWORDS,
+     "read_value($self, key, offset, size)\n--\n\nA part of a value and the size of the whole, or None."},
+    {"open_value", OpenValue, METH_O,
+     "open_value($self, key, /)\n--\n\nThe value that the key has now, as a file that is read in parts."},
     {"iterator", Method(NewIterator), METH_FASTCALL | METH_KEYWORDS,
      "iterator($self, *, reverse=False, start=None, stop=None, include_start=True, include_stop=False, prefix=None, "
      "include_key=True, include_value=True, verify_checksums=False, fill_cache=True)\n--\n\nAn iterator over the "
@@ -325,6 +329,9 @@ PyMethodDef reading_methods[] = {
 PyMethodDef writing_methods[] = {
     {"put", Method(Put), METH_FASTCALL | METH_KEYWORDS,
      "put($self, key, value, *, sync=False)\n--\n\nSets the value of a key; durably with sync."},
+    {"put_stream", Method(PutStream), METH_FASTCALL | METH_KEYWORDS,
+     "put_stream($self, key, source, size, *, sync=False)\n--\n\nSets a value of so many bytes, which a file or an "
+     "iterable gives in parts."},
     {"delete", Method(Delete), METH_FASTCALL | METH_KEYWORDS,
      "delete($self, key, *, sync=False)\n--\n\nDeletes a key, which need not exist."},
     {"write_batch", Method(NewBatch), METH_FASTCALL | METH_KEYWORDS,

@@ -65,6 +65,11 @@ extern PyMethodDef database_methods[];
 
 int InitDatabase(PyObject* self, PyObject* arguments, PyObject* keywords);
 
+// Values in parts (streams.cc).
+PyObject* PutStream(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+PyObject* ReadValue(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+PyObject* OpenValue(PyObject* self, PyObject* key);
+
 // What spaces make (batch.cc, iterator.cc, raw_iterator.cc).
 PyObject* NewBatch(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* NewIterator(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);

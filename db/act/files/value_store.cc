@@ -1,9 +1,11 @@
 #include "db/act/files/value_store.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/value_steps.h"
 #include "db/format/file_names.h"
 #include "db/format/value_file.h"
 #include "table/file/table_writer.h"
@@ -56,6 +58,7 @@ void ValueStore::Start(const Writing& writing) ABSL_NO_THREAD_SAFETY_ANALYSIS {
                        .ended = [this](FileNumber number, uint64_t bytes) { NoteEnded(number, bytes); },
                        .file_bytes = writing.file_bytes,
                        .step_bytes = writing.step_bytes};
+  outputs_ = outputs;
   fresh_.Start(outputs);
   outputs.pacing = writing.compactions;
   moved_.Start(std::move(outputs));
@@ -123,7 +126,8 @@ void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
   if (!memtable->HoldsValues(reference.file)) {
     memtable->HoldValues(reference.file, std::make_shared<const MemTableHold>(this, Pin(reference.file)));
   }
-  memtable->CountSeparated(reference.bytes);
+  // Of a chunked value an opening reads next to nothing.
+  if (!reference.chunked) memtable->CountSeparated(reference.bytes);
 }
 
 std::shared_ptr<ObsoleteTableSink> ValueStore::SinkThatHolds(std::shared_ptr<ObsoleteTableSink> sink,
@@ -201,7 +205,7 @@ absl::Status ValueStore::Check(const ValueReference& reference, std::string_view
                    absl::StrFormat("%u bytes", reference.bytes), absl::StrFormat("%u", value.size()));
   }
   return Damaged(PathOf(reference.file), reference.offset, "checksum of a separated value", Hex64(reference.checksum),
-                 Hex64(ReferenceTo(reference.file, reference.offset, value).checksum));
+                 Hex64(ChecksumAs(reference, value)));
 }
 
 CachePin ValueStore::FindCached(const ValueReference& reference) {
@@ -264,6 +268,59 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
 absl::Status ValueStore::Read(const ValueReference& reference, std::string* value) {
   value->resize(reference.bytes);
   return Read(reference, value->data());
+}
+
+absl::Status ValueStore::Verify(const ValueReference& reference) {
+  if (!reference.chunked && reference.bytes <= kValueStepBytes) {
+    return Read(reference, BlockBuffer(reference.bytes).data());
+  }
+  const ValueFileRef file = Pin(reference.file);
+  ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
+  return ReadInSteps(*open, PathOf(reference.file), reference);
+}
+
+absl::Status ValueStore::CheckChunkSums(const ValueReference& reference) {
+  const ValueFileRef file = Pin(reference.file);
+  ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
+  return ReadChunkSums(*open, PathOf(reference.file), reference).status();
+}
+
+// In the cache they have the place of the file where they lie.
+absl::StatusOr<CachePin> ValueStore::FetchChunkSums(const ValueReference& reference, bool fill_cache) {
+  const CacheKey key{cache_->FileOf(reference.file.value()), reference.sums_offset()};
+  CachePin cached = cache_->Lookup(key);
+  if (cached && cached.bytes().size() == reference.sums_bytes()) return cached;
+  const ValueFileRef file = Pin(reference.file);
+  ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
+  ASSIGN_OR_RETURN(const std::string sums, ReadChunkSums(*open, PathOf(reference.file), reference));
+  BlockBuffer buffer(sums.size());
+  std::memcpy(buffer.data(), sums.data(), sums.size());
+  if (!fill_cache) return cache_->PinUncached(std::move(buffer));
+  return cache_->Insert(key, std::move(buffer), MemoryPart::kDataBlocks);
+}
+
+absl::Status ValueStore::ReadPart(const ValueReference& reference, uint64_t at, std::span<char> to, bool fill_cache) {
+  CachePin value = FindCached(reference);
+  if (!value && !reference.chunked && reference.bytes <= kLoneValueBytes) {
+    ASSIGN_OR_RETURN(value, Fetch(reference, fill_cache));
+  }
+  if (value) {
+    std::memcpy(to.data(), value.bytes().data() + at, to.size());
+    return absl::OkStatus();
+  }
+  const ValueFileRef file = Pin(reference.file);
+  ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
+  const std::string path = PathOf(reference.file);
+  if (reference.chunked) {
+    ASSIGN_OR_RETURN(const CachePin sums, FetchChunkSums(reference, fill_cache));
+    return sepal::ReadPart(*open, path, reference, sums.bytes(), at, to);
+  }
+  return ReadInSteps(*open, path, reference, [&](uint64_t step_at, std::string_view step) {
+    const uint64_t begin = std::max(at, step_at);
+    const uint64_t end = std::min(at + to.size(), step_at + step.size());
+    if (begin < end) std::memcpy(to.data() + (begin - at), step.data() + (begin - step_at), end - begin);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace sepal

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/files/obsolete_table_deleter.h"
+#include "db/act/files/value_stream_writer.h"
 #include "db/act/files/value_writer.h"
 #include "db/format/table_metadata.h"
 #include "db/format/value_reference.h"
@@ -96,6 +97,10 @@ class ValueStore {
   // from what is new, which may be overwritten soon.
   ValueWriter& fresh() { return fresh_; }
   ValueWriter& moved() { return moved_; }
+  // A file for one value, which is written part by part. It must not outlive this.
+  absl::StatusOr<std::unique_ptr<ValueStreamWriter>> BeginStream(uint64_t bytes) const {
+    return ValueStreamWriter::Begin(outputs_, bytes);
+  }
 
   struct FileState {
     FileNumber number;
@@ -132,6 +137,14 @@ class ValueStore {
   // Reads a value into `value`, of `reference.bytes` bytes, and checks it. DataLoss names the file and the offset.
   absl::Status Read(const ValueReference& reference, char* value);
   absl::Status Read(const ValueReference& reference, std::string* value);
+  // The same of what is at `at` of it, for as long as `to` is; the value reaches that far. Of a chunked value only the
+  // chunks there are read and checked; a large other one is read through as a whole. `fill_cache`: of chunk sums, or of
+  // a value that is not large.
+  absl::Status ReadPart(const ValueReference& reference, uint64_t at, std::span<char> to, bool fill_cache);
+  // Reads a value and checks it, in memory that does not depend on its size.
+  absl::Status Verify(const ValueReference& reference);
+  // Reads and checks the chunk sums of a chunked value alone: whether it was written, as both became durable together.
+  absl::Status CheckChunkSums(const ValueReference& reference);
 
  private:
   friend class ValueFile;
@@ -144,6 +157,7 @@ class ValueStore {
   };
 
   absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
+  absl::StatusOr<CachePin> FetchChunkSums(const ValueReference& reference, bool fill_cache);
   absl::Status Check(const ValueReference& reference, std::string_view value) const;
   CacheKey KeyOf(const ValueReference& reference) const {
     return {cache_->FileOf(reference.file.value()), reference.offset};
@@ -166,6 +180,8 @@ class ValueStore {
   std::shared_ptr<ObsoleteTableDeleter> deleter_ ABSL_GUARDED_BY(map_mutex_);
   bool removes_ ABSL_GUARDED_BY(map_mutex_) = false;
   bool ends_ ABSL_GUARDED_BY(map_mutex_) = false;  // the cache may be gone
+
+  ValueOutputs outputs_;  // of `fresh_`, and of streams
 
   // They hold files, and let go before the rest of this goes.
   ValueWriter fresh_;

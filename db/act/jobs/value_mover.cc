@@ -17,7 +17,8 @@ constexpr size_t kMostEntries = 1024;
 std::optional<ValueReference> ValueMover::ToMove(const InternalKeyView& key, std::string_view value) const {
   if (MeaningOf(key.trailer) != Meaning::kReference) return std::nullopt;
   const std::optional<ValueReference> reference = ParseValueReference(value);
-  if (!reference.has_value()) return std::nullopt;
+  // A chunked value is alone in its file, which goes with it.
+  if (!reference.has_value() || reference->chunked) return std::nullopt;
   const bool moves = moves_.collection != nullptr && moves_.collection->Empties(reference->file);
   return moves || reference->bytes < moves_.inline_below ? reference : std::nullopt;
 }

@@ -1,7 +1,7 @@
 // Reads all values that a table refers to, and checks them.
 //
 // They are read in the order in which they lie, some hundreds at a time. Cost: a pass over the table, and the bytes of
-// its values; memory for those references, and the largest value.
+// its values; memory for those references, whatever the values' sizes.
 #pragma once
 
 #include <functional>

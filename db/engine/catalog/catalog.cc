@@ -50,6 +50,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
   head.value_files = value_files();
+  head.chunked_values = chunked_values();
   head.log_directory = identity_.log_directory;
   head.range_deletes = range_deletes();
   KeepClock(&head);
@@ -148,6 +149,18 @@ absl::Status Catalog::EnableValueFiles() {
   VersionEdit edit;
   edit.value_files = true;
   return Apply(std::move(edit), nullptr, [this] { value_files_.store(true, std::memory_order_release); });
+}
+
+absl::Status Catalog::EnableChunkedValues() {
+  if (chunked_values()) [[likely]]
+    return absl::OkStatus();
+  VersionEdit edit;
+  edit.value_files = true;
+  edit.chunked_values = true;
+  return Apply(std::move(edit), nullptr, [this] {
+    value_files_.store(true, std::memory_order_release);
+    chunked_values_.store(true, std::memory_order_release);
+  });
 }
 
 absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {

@@ -29,15 +29,17 @@ class Catalog {
     uint64_t database_id = 0;
     uint64_t hash_seed = 0;
     std::optional<KeptLogDirectory> log_directory = {};
-    bool range_deletes = false;  // the database uses them
-    bool value_files = false;    // likewise
+    bool range_deletes = false;   // the database uses them
+    bool value_files = false;     // likewise
+    bool chunked_values = false;  // likewise
   };
   Catalog(EngineState* state, Identity identity, FileNumber next_file_number)
       : state_(state),
         identity_(std::move(identity)),
         next_file_number_(next_file_number.value()),
         range_deletes_(identity_.range_deletes),
-        value_files_(identity_.value_files) {}
+        value_files_(identity_.value_files),
+        chunked_values_(identity_.chunked_values) {}
 
   const Identity& identity() const { return identity_; }
   // Never returns a number twice, over all openings. Safe for concurrent use.
@@ -68,6 +70,9 @@ class Catalog {
   // The same of value files: no log may refer to one before.
   bool value_files() const { return value_files_.load(std::memory_order_acquire); }
   absl::Status EnableValueFiles() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
+  bool chunked_values() const { return chunked_values_.load(std::memory_order_acquire); }
+  // And value files.
+  absl::Status EnableChunkedValues() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   // From `sequence` on, which nothing has and nobody sees yet, the family's filter is asked with `epoch`. With the
   // commit mutex held.
@@ -101,6 +106,7 @@ class Catalog {
   std::atomic<uint64_t> next_file_number_;
   std::atomic<bool> range_deletes_;
   std::atomic<bool> value_files_;
+  std::atomic<bool> chunked_values_;
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

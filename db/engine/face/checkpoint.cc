@@ -101,6 +101,7 @@ class CheckpointWriter {
     head.next_file_number = next_file_number;
     head.range_deletes = source_.range_deletes;
     head.value_files = source_.value_files;
+    head.chunked_values = source_.chunked_values;
     head.created_snapshots = source_.snapshots;
     if (source_.core->expiry.in_use()) {
       head.expires = true;

@@ -36,6 +36,7 @@ struct CheckpointSource {
   uint64_t database_id = 0;
   bool range_deletes = false;
   bool value_files = false;
+  bool chunked_values = false;
   uint64_t hash_seed = 0;
   // Every entry of the families is at or below it.
   SequenceNumber last;

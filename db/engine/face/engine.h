@@ -74,6 +74,10 @@ class Engine final : public DB, private TransactionHost {
   std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
                                                     const ReadOptions& options) override;
   bool KeyMayExist(const ColumnFamily& family, std::string_view key, const ReadOptions& options) override;
+  absl::Status PutStream(const ColumnFamily& family, std::string_view key, uint64_t value_bytes, ValueSource& source,
+                         const WriteOptions& options) override;
+  absl::StatusOr<ValuePart> ReadValue(const ColumnFamily& family, std::string_view key, uint64_t offset,
+                                      std::span<char> buffer, const ReadOptions& options) override;
   std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
   absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
@@ -142,6 +146,10 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<ValueWriter::Written> AppendValue(std::string_view value);
   absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
                             const WriteOptions& options);
+  // Puts of values that come in parts (engine_streams.cc): of one that is short, and into a file.
+  absl::Status PutGathered(const ColumnFamily& family, std::string_view key, uint64_t value_bytes, ValueSource& source,
+                           const WriteOptions& options);
+  absl::StatusOr<ValueWriter::Written> WriteStream(uint64_t value_bytes, ValueSource& source);
   // The batch with references to what it has of such values; those, and the value files, to be held until it is
   // committed.
   struct Separated {

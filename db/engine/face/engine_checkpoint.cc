@@ -13,6 +13,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.hash_seed = catalog_->identity().hash_seed;
   source.range_deletes = catalog_->range_deletes();
   source.value_files = catalog_->value_files();
+  source.chunked_values = catalog_->chunked_values();
   source.new_file_number = [this] { return catalog_->NewFileNumber(); };
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
@@ -38,6 +39,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
     core_->values.moved().EndFile();
     RETURN_IF_ERROR(core_->values.fresh().Sync());
     source.value_files = catalog_->value_files();
+    source.chunked_values = catalog_->chunked_values();
   }
   const absl::Status status = WriteCheckpoint(source, directory, options);
   // With these may go the tables that compactions have replaced meanwhile.

@@ -3,7 +3,8 @@
 // A record of the log that refers to a value which is not there, or not as it was written, is as bad as one whose own
 // bytes are: the torn end, or damage if anything proves that it was synced. After a failed sync the system's memory may
 // have what the disk lacks, names too, so that values which only the logs refer to are written anew, to other files
-// (see opening.h, 2), unless the database was closed in order.
+// (see opening.h, 2), unless the database was closed in order. Chunked values are not: they were durable before any
+// record was written that refers to them, so that nothing but damage can take them.
 
 #include <optional>
 #include <set>
@@ -50,7 +51,8 @@ absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch
     if (!status.ok() || !reference.has_value()) return;  // a batch that is none is told of by the replay
     // Damage is found by the reads that meet it.
     if (ClosedInOrder() && value_files_.contains(reference->file)) return;
-    status = parts_.core->values.Read(*reference, &value);
+    status = reference->chunked ? parts_.core->values.CheckChunkSums(*reference)
+                                : parts_.core->values.Read(*reference, &value);
   });
   return status;
 }
@@ -83,7 +85,7 @@ absl::StatusOr<std::string> Opening::WithValuesCopied(SequenceNumber first, std:
   for (BatchEntry entry; reader.Next(&entry);) {
     const std::optional<ValueReference> reference =
         wanted.contains(entry.value) && IsReference(entry.kind) ? ParseValueReference(entry.value) : std::nullopt;
-    if (!reference.has_value()) {
+    if (!reference.has_value() || reference->chunked) {
       AppendBatchEntry(&copied, entry.kind, entry.family, entry.key, entry.value);
       continue;
     }

@@ -162,6 +162,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
       return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
     }
     if (result->kind == PointResult::Kind::kReference) {
+      if (options.keeps_reference) return absl::OkStatus();
       return FetchResult(core, key.user_key, options, result);
     }
     Expire(core, result);

@@ -32,7 +32,8 @@ struct PointResult {
 };
 
 // The value of the key, or that it is absent (or `kMaybe`, or `kRefused`, by the family's filter), its merges resolved
-// (merged_lookup.h).
+// (merged_lookup.h). With `keeps_reference` it may be kReference, with the reference for a value: the family's filter was
+// not asked then.
 // `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);

@@ -1,5 +1,6 @@
 #include "db/engine/read/separated_value.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -91,6 +92,19 @@ void FetchResults(Core* core, std::span<const LookupKey> keys, const TableLookup
       statuses[i] = OfKey(pin.status(), keys[i].user_key);
     }
   });
+}
+
+absl::StatusOr<ValuePart> ReadPartOf(Core* core, std::string_view key, std::string_view reference, uint64_t offset,
+                                     std::span<char> buffer, bool fill_cache) {
+  const absl::StatusOr<ValueReference> parsed = Parse(*core, reference);
+  if (!parsed.ok()) return OfKey(parsed.status(), key);
+  const uint64_t there = offset < parsed->bytes ? parsed->bytes - offset : 0;
+  const std::span<char> to = buffer.first(std::min<uint64_t>(buffer.size(), there));
+  if (!to.empty()) {
+    const absl::Status status = core->values.ReadPart(*parsed, offset, to, fill_cache);
+    if (!status.ok()) return OfKey(status, key);
+  }
+  return ValuePart{to.size(), parsed->bytes};
 }
 
 }  // namespace sepal

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "db/engine/core/core.h"
 #include "db/engine/read/point_lookup.h"
+#include "sepal/value_stream.h"
 
 namespace sepal {
 
@@ -25,5 +26,8 @@ absl::Status FetchResult(Core* core, std::string_view key, const TableLookupOpti
 // The same of all results that are kReference, read together.
 void FetchResults(Core* core, std::span<const LookupKey> keys, const TableLookupOptions& options,
                   std::span<PointResult> results, std::span<absl::Status> statuses);
+// Copies what the value of a reference has from `offset` on into `buffer`, as much as there is, and fits.
+absl::StatusOr<ValuePart> ReadPartOf(Core* core, std::string_view key, std::string_view reference, uint64_t offset,
+                                     std::span<char> buffer, bool fill_cache);
 
 }  // namespace sepal

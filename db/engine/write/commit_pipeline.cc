@@ -230,9 +230,10 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     } else if (IsRangeDelete(entry.kind)) [[unlikely]] {
       DeleteRangeInMemTable(state_, target.family.get(), target.active.get(), sequence, entry);
     } else if (IsReference(entry.kind)) [[unlikely]] {
-      const size_t bytes = AddReference(&state_->core->values, target.active.get(), sequence, entry, hash, hint);
-      separated += bytes;
-      user_bytes += bytes - entry.value.size();
+      const ValueReference added =
+          AddReference(&state_->core->values, target.active.get(), sequence, entry, hash, hint);
+      separated += added.chunked ? 0 : added.bytes;
+      user_bytes += added.bytes - entry.value.size();
     } else {
       target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     }

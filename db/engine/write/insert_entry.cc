@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "db/engine/write/fold_into_memtable.h"
-#include "db/format/value_reference.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -18,13 +17,13 @@ void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequenc
                 write.oldest);
 }
 
-size_t AddReference(ValueStore* values, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
-                    uint64_t hash, const InsertHint& hint) {
+ValueReference AddReference(ValueStore* values, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
+                            uint64_t hash, const InsertHint& hint) {
   const std::optional<ValueReference> reference = ParseValueReference(entry.value);
   SEPAL_CHECK(reference.has_value());  // the batch was checked
   values->HoldFor(memtable, *reference);
   memtable->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
-  return reference->bytes;
+  return *reference;
 }
 
 }  // namespace sepal

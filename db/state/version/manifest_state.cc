@@ -46,6 +46,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   hash_seed = edit.hash_seed.value_or(hash_seed);
   range_deletes |= edit.range_deletes;
   value_files |= edit.value_files;
+  chunked_values |= edit.chunked_values;
   if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
     next_file_number = std::max(next_file_number, *edit.next_file_number);
   }

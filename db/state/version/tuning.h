@@ -45,6 +45,8 @@ struct Tuning {
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // A value file that has this many bytes takes no more.
   uint64_t value_file_bytes = uint64_t{64} << 20;
+  // DB::PutStream writes a value of so many bytes to a file of its own, and puts a smaller one as DB::Put does.
+  uint64_t streamed_from = uint64_t{1} << 20;
   // Space for a log, or a value file, is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
   // The size of the ring through which writes go to the log, if the file system supports it (db/act/log/log_ring.h); 0:

@@ -671,6 +671,7 @@ int main(void) {
   test_explanation(db, ro);
   test_progress(db, third);
   test_named_snapshots(db, ro, wo);
+  test_value_streams(db, ro, wo);
   test_transactions(db, ro, wo);
   test_families(db, options, directory, ro, wo);
   sepal_close(db);

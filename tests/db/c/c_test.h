@@ -58,6 +58,9 @@ void test_filters(const char* directory, const sepal_writeoptions_t* wo);
 void test_shared(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,
                  const sepal_writeoptions_t* wo);
 
+/* c_value_stream_test.c */
+void test_value_streams(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
+
 /* c_snapshot_test.c */
 void test_named_snapshots(sepal_t* db, sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 

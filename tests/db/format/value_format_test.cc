@@ -34,7 +34,7 @@ TEST(ValueFormatTest, WhatIsNoReferenceIsRefused) {
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(ParseValueReference(whole.substr(0, size)).has_value());
   EXPECT_FALSE(ParseValueReference(whole + "x").has_value());
-  for (int flags = 1; flags < 256; ++flags) {
+  for (int flags = 2; flags < 256; ++flags) {
     std::string other = whole;
     other[0] = static_cast<char>(flags);
     EXPECT_FALSE(ParseValueReference(other).has_value()) << flags;
@@ -45,6 +45,36 @@ TEST(ValueFormatTest, WhatIsNoReferenceIsRefused) {
     EXPECT_EQ(ParseValueReference(EncodeValueReference(impossible)).has_value(), impossible.bytes == 1 << 30);
   }
   EXPECT_FALSE(ParseValueReference(EncodeValueReference({FileNumber(1), 64, (1 << 30) + 1, 1})).has_value());
+}
+
+TEST(ValueFormatTest, AChunkedValueIsCheckedByTheSumsOfItsChunks) {
+  const ValueReference reference{FileNumber(300), 64, 5, 0x01020304, /*chunked=*/true};
+  EXPECT_EQ(ToHex(EncodeValueReference(reference)), "01ac02400504030201");
+  EXPECT_EQ(ParseValueReference(EncodeValueReference(reference)), reference);
+  const std::string value = std::string(65536, 'a') + std::string(65536, 'b') + "c";
+  std::string sums;
+  AppendChunkSums(FileNumber(7), 64, std::string_view(value).substr(0, 65536), &sums);
+  AppendChunkSums(FileNumber(7), 64 + 65536, std::string_view(value).substr(65536), &sums);
+  ASSERT_EQ(sums.size(), 12u);
+  EXPECT_EQ(DecodeFixed32(sums.data()), Checksum32(std::string(65536, 'a'), Mix64(Mix64(7) ^ 64)));
+  EXPECT_EQ(DecodeFixed32(sums.data() + 4), Checksum32(std::string(65536, 'b'), Mix64(Mix64(7) ^ (64 + 65536))));
+  EXPECT_EQ(DecodeFixed32(sums.data() + 8), Checksum32("c", Mix64(Mix64(7) ^ (64 + 131072))));
+  const ValueReference made = ReferenceToChunked(FileNumber(7), 64, value.size(), sums);
+  EXPECT_EQ(made.checksum, Checksum32(sums, Mix64(Mix64(7) ^ 64)));
+  EXPECT_EQ(made.sums_offset(), 64u + 131073);
+  EXPECT_EQ(made.sums_bytes(), 12u);
+  EXPECT_TRUE(AreSumsOf(made, sums));
+  EXPECT_FALSE(AreSumsOf(made, sums.substr(0, 8)));
+  EXPECT_TRUE(IsValueOf(made, value));
+  for (const size_t at : {size_t{0}, size_t{65536}, value.size() - 1}) {
+    std::string other = value;
+    other[at] ^= 1;
+    EXPECT_FALSE(IsValueOf(made, other)) << at;
+  }
+  EXPECT_FALSE(IsValueOf(made, value.substr(1)));
+  ValueReference plain = made;
+  plain.chunked = false;
+  EXPECT_FALSE(IsValueOf(plain, value));
 }
 
 TEST(ValueFormatTest, AHeaderIsAsTheTableSays) {
@@ -100,6 +130,12 @@ TEST(ValueFormatTest, AnEditSaysThatThereAreValueFilesAndWhatATableRefersTo) {
   EXPECT_EQ(ToHex(edit.Encode()), "180120");
   EXPECT_EQ(VersionEdit::Decode(edit.Encode()).value(), edit);
   EXPECT_NE(ToString(edit).find("uses value files"), std::string::npos);
+
+  VersionEdit chunked = edit;
+  chunked.chunked_values = true;
+  EXPECT_EQ(ToHex(chunked.Encode()), "180160");
+  EXPECT_EQ(VersionEdit::Decode(chunked.Encode()).value(), chunked);
+  EXPECT_NE(ToString(chunked).find("uses chunked values"), std::string::npos);
 
   AddedTable& added = edit.added_tables.emplace_back();
   added.table.number = FileNumber(9);

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "util/base/random.h"
 #include "util/base/simd.h"
@@ -57,6 +59,18 @@ TEST(HashTest, TheHashOfAMebibyteIsTheReferences) {
 TEST(HashTest, TheValuesAreTheOnesThatLieOnDisk) {
   EXPECT_EQ(Checksum64("", 0), 0x2d06800538d394c2u);
   EXPECT_EQ(Checksum64(std::string(1000, 'a'), 0), 0xb3e7af627147db7cu);
+}
+
+TEST(HashTest, AChecksumOfPartsIsThatOfTheWhole) {
+  std::string bytes;
+  for (int i = 0; i < 5000; ++i) bytes += static_cast<char>(i * 31 >> 3);
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{16}, size_t{240}, size_t{241}, size_t{1024}, size_t{5000}}) {
+    for (const size_t part : {size_t{1}, size_t{63}, size_t{5000}}) {
+      RunningChecksum32 sum(7);
+      for (size_t at = 0; at < size; at += part) sum.Add(std::string_view(bytes).substr(at, std::min(part, size - at)));
+      EXPECT_EQ(sum.value(), Checksum32(std::string_view(bytes).substr(0, size), 7)) << size << " by " << part;
+    }
+  }
 }
 
 TEST(HashTest, OfABitThatFlipsTheChecksumIsAnother) {
