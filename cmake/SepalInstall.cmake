@@ -1,5 +1,6 @@
 # What `cmake --install` puts where. Components: runtime (the shared library), devel (headers, static library, CMake
-# package, pkg-config file), tools (the programs, their manual page and completion), rados (what Ceph needs).
+# package, pkg-config file), tools (the programs, their manual page and completion), rados (what Ceph needs), license;
+# leveldb and python where their targets are.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -69,38 +70,5 @@ foreach(tool db_bench sst_dump)
   endif()
 endforeach()
 
-# Each Debian package has the license where Debian looks for it.
-foreach(package runtime:libsepal0 devel:libsepal-dev tools:sepal-tools)
-  string(REPLACE ":" ";" package "${package}")
-  list(GET package 0 component)
-  list(GET package 1 name)
-  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}"
-    COMPONENT ${component})
-endforeach()
-
-# Debian packages: `cpack` in the build directory makes libsepal0, libsepal-dev and sepal-tools.
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME sepal)
-set(CPACK_PACKAGE_VENDOR "Sepal")
-set(CPACK_PACKAGE_CONTACT "The Sepal authors")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
-set(CPACK_PACKAGING_INSTALL_PREFIX "/usr")
-set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime devel tools)
-set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# So that dpkg-shlibdeps of other packages knows libsepal0.
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libsepal0)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/triggers")
-set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME libsepal-dev)
-set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
-# pkg-config is what the CMake package finds the codecs with.
-string(CONCAT CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, "
-  "liblz4-dev, libzstd-dev, libxxhash-dev, liburing-dev, pkg-config")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME sepal-tools)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION database)
-include(CPack)
+# Debian packages have a file of their own in its place.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/sepal" COMPONENT license)

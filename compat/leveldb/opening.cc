@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,9 +41,11 @@ bool HoldsOtherEngine(FileSystem* files, const std::string& name) {
   return guard.ok() && *guard == GuardState::kForeign;
 }
 
+// With the whole path: the line is run where the user is, and not where the program is.
 std::string HowToImport(const std::string& name) {
-  const fs::path whole(name);
-  const std::string path = (whole.has_filename() ? whole : whole.parent_path()).string();
+  std::error_code error;
+  const fs::path whole = fs::canonical(name, error);
+  const std::string path = error ? name : whole.string();
   const std::string old = path + ".leveldb";
   return "is a database of LevelDB's (or RocksDB's), which Sepal does not open; this makes one of Sepal's of it: mv " +
          Quoted(path) + " " + Quoted(old) + " && sepal import " + Quoted(path) + " " + Quoted(old);

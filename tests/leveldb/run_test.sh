@@ -5,7 +5,7 @@ set -euo pipefail
 sepal=$(readlink -f "$1") client=$(readlink -f "$2")
 work=$(mktemp -d "${TMPDIR:-/tmp}/sepal_leveldb.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cd "$work"
+cd "$(realpath "$work")"
 unset LD_LIBRARY_PATH SEPAL_LEVELDB_MEMORY_LIMIT
 export PATH="$(dirname "$sepal"):$PATH"
 failed=0
@@ -46,9 +46,11 @@ expect "still there" -v "$("$sepal" run "$client" get ours k)"
 expect "LevelDB's own" OK "$("$client" put "it's theirs" k old)"
 before=$(state "it's theirs")
 refusal=$("$sepal" run "$client" put "it's theirs" k new || true)
-expect "refused" "IO error: it's theirs: is a database of LevelDB's*: mv 'it'?''s theirs' * && sepal import *" "$refusal"
+expect "refused" "IO error: it's theirs: is a database of LevelDB's*: mv '$PWD/it'?''s theirs' * && sepal import *" "$refusal"
 expect "untouched" "$before" "$(state "it's theirs")"
-expect "with a slash" "*: mv 'it'?''s theirs' 'it'?''s theirs.leveldb' && *" "$("$sepal" run "$client" get "it's theirs/" k || true)"
+line="mv '$PWD/it'?''s theirs' '$PWD/it'?''s theirs.leveldb' && sepal import '$PWD/it'?''s theirs' '*.leveldb'"
+expect "with a slash" "*: $line" "$("$sepal" run "$client" get "it's theirs/" k || true)"
+expect "from within" "*: $line" "$(cd "it's theirs" && "$sepal" run "$client" get . k || true)"
 expect "import under run" "*LD_LIBRARY_PATH*" "$("$sepal" run "$sepal" import new "it's theirs" 2>&1 || true)"
 eval "${refusal#*of it: }" >/dev/null
 expect "imported" old "$("$sepal" run "$client" get "it's theirs" k)"
