@@ -49,7 +49,7 @@ struct sepal_filter_entry_t {
 
 namespace {
 
-using JudgeFunction = sepal_filter_verdict_t (*)(void*, int, unsigned char, sepal_filter_entry_t*);
+using JudgeFunction = sepal_filter_verdict_t (*)(void*, int, unsigned char, unsigned char, sepal_filter_entry_t*);
 
 // What the filters of all compactions share.
 struct JudgeOfC {
@@ -68,11 +68,14 @@ struct JudgeOfC {
 class ContextFilterOfC final : public sepal::ContextFilter {
  public:
   ContextFilterOfC(std::shared_ptr<const JudgeOfC> judge, const sepal::FilterContext& context)
-      : judge_(std::move(judge)), output_level_(context.output_level), last_level_(context.last_level) {}
+      : judge_(std::move(judge)),
+        output_level_(context.output_level),
+        last_level_(context.last_level),
+        manual_(context.manual) {}
 
   absl::StatusOr<sepal::FilterVerdict> Judge(const sepal::FilterEntry& entry) override {
     sepal_filter_entry_t of_c{.rep = entry};
-    switch (judge_->judge(judge_->state, output_level_, last_level_ ? 1 : 0, &of_c)) {
+    switch (judge_->judge(judge_->state, output_level_, last_level_ ? 1 : 0, manual_ ? 1 : 0, &of_c)) {
       case sepal_filter_keep:
         return sepal::FilterVerdict::Keep();
       case sepal_filter_remove:
@@ -91,6 +94,7 @@ class ContextFilterOfC final : public sepal::ContextFilter {
   const std::shared_ptr<const JudgeOfC> judge_;
   const int output_level_;
   const bool last_level_;
+  const bool manual_;
 };
 
 class ContextFilterFactoryOfC final : public sepal::ContextFilterFactory {

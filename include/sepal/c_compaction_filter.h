@@ -50,6 +50,7 @@ SEPAL_C_EXPORT void sepal_options_set_context_filter(sepal_options_t* options, v
                                                      void (*destructor)(void* state),
                                                      sepal_filter_verdict_t (*judge)(void* state, int output_level,
                                                                                      unsigned char last_level,
+                                                                                     unsigned char manual,
                                                                                      sepal_filter_entry_t* entry));
 
 #ifdef __cplusplus

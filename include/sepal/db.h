@@ -304,9 +304,8 @@ class SEPAL_EXPORT DB : public ValueStreams {
   virtual absl::Status PauseBackgroundWork() = 0;
   // FailedPrecondition if background work is not paused.
   virtual absl::Status ContinueBackgroundWork() = 0;
-  // Takes the wall clock as it stands for right, after it was found to be so: what has expired by it may be removed at
-  // once, and where it was set back, keys that only the wrong time had hidden are there again unless they were removed
-  // (docs/guide/expiry.md). Durable when it returns.
+  // The wall clock is right as it stands, after it jumped or was set back: removals go by it, and so do reads, even
+  // where keys are there again (docs/guide/expiry.md). Durable when it returns.
   virtual absl::Status AcceptClock() = 0;
   // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is
   // visible now and nothing that is written later; writes continue meanwhile. Table files are hard-linked where the

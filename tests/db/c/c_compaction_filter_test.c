@@ -31,13 +31,13 @@ static void check_refused(sepal_t* db, const sepal_readoptions_t* ro, const char
 }
 
 /* Removes "r...", changes "c..." to "changed", fails at "f...", removes from "t" through "tz". */
-static sepal_filter_verdict_t judge(void* state, int output_level, unsigned char last_level,
+static sepal_filter_verdict_t judge(void* state, int output_level, unsigned char last_level, unsigned char manual,
                                     sepal_filter_entry_t* entry) {
   (void)state;
   size_t klen = 0;
   size_t vlen = 0;
   const char* key = sepal_filter_entry_key(entry, &klen);
-  CHECK(klen > 0 && output_level >= 1 && last_level);
+  CHECK(klen > 0 && output_level >= 1 && last_level && manual);
   switch (key[0]) {
     case 'r':
       return sepal_filter_remove;
