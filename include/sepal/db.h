@@ -289,11 +289,10 @@ class SEPAL_EXPORT DB : public ValueStreams {
   // Flushes, then compacts all tables that overlap the range into the last level, and so drops entries that are
   // overwritten or deleted. It works in the calling thread, and in others as well if the range can be split.
   // `Cancelled` if `options.progress` or Close ended it; what was compacted by then stays. `DataLoss` if a table that
-  // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`. In a family with a filter with context
-  // (sepal/context_filter.h) that filter's first error, after all was compacted.
+  // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`; once all is compacted, the first error of the
+  // family's `context_filter`.
   virtual absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options = {}) = 0;
-  // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one. Ok,
-  // possibly with work left, if the database is closed meanwhile.
+  // Until no flush or compaction is running or due; then the error if background work stopped on one. Ok if closed.
   virtual absl::Status WaitForBackgroundWork() = 0;
   // Returns once no flush or compaction reads or writes files any more: a running flush is completed first, and a
   // running compaction, CompactRange included, stops where it is. No work begins or continues until
