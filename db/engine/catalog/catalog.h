@@ -74,6 +74,9 @@ class Catalog {
   absl::Status SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch)
       ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
+  // Of a database that another process writes: what its edits have said.
+  void Follow(FileNumber next_file_number, bool range_deletes, bool value_files);
+
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
   // What tables of `family` are written with. It must outlive the context.

@@ -16,6 +16,16 @@ void ExpiryClock::Restore(const ClockFloor& kept) {
   removals_.emplace(kept.removed_millis, Clocks());
 }
 
+void ExpiryClock::Raise(const ClockFloor& kept) {
+  Use();
+  uint64_t floor = floor_millis_.load(std::memory_order_relaxed);
+  while (floor < kept.now_millis && !floor_millis_.compare_exchange_weak(floor, kept.now_millis)) {
+  }
+  MutexLock lock(&mutex_);
+  removed_millis_ = std::max(removed_millis_, kept.removed_millis);
+  if (!removals_.has_value()) removals_.emplace(kept.removed_millis, Clocks());
+}
+
 uint64_t ExpiryClock::NowMillis() {
   const uint64_t wall = clock_->UnixMicros() / 1000;
   uint64_t floor = floor_millis_.load(std::memory_order_relaxed);

@@ -27,6 +27,9 @@ class ExpiryClock final : public ReadClock {
   // Goes on from what the manifest keeps of a database in which puts may expire. Before any other call.
   void Restore(const ClockFloor& kept);
 
+  // What the manifest of a database that another process writes says by now.
+  void Raise(const ClockFloor& kept);
+
   // Whether the manifest says that puts may expire.
   bool in_use() const { return in_use_.load(std::memory_order_acquire); }
   void Use() { in_use_.store(true, std::memory_order_release); }
