@@ -251,6 +251,7 @@ void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait,
 
 void sepal_sync(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->Sync()); }
 void sepal_wait_for_background_work(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->WaitForBackgroundWork()); }
+void sepal_catch_up(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->CatchUp()); }
 void sepal_checkpoint(sepal_t* db, const char* directory, char** errptr) {
   SaveError(errptr, db->rep->Checkpoint(directory));
 }

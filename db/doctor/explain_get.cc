@@ -200,14 +200,16 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
                                                   const ReadOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   RETURN_IF_ERROR(CheckSnapshot(options));
-  ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
-  // After the view: see read_view.h.
+  std::optional<HeldView> view;
   SequenceNumber visible;
   std::optional<ReadFilter> filter;
   std::shared_ptr<const void> standing;
   {
     const EpochDomain::Guard guard(&core_->epochs);
-    visible = VisibleTo(options);
+    const ReadPoint point = PointOf(*family, options);
+    if (point.view == nullptr) return NoView(*family);
+    view.emplace(core_, point.view->shared_from_this());
+    visible = point.visible;
     if (family->reads_ask_more()) {
       filter.emplace(*family, visible);
       standing = family->range_deletes.Stand(visible);
@@ -224,16 +226,16 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   explanation.column_family = family->name;
   explanation.visible_sequence = visible.value();
   Explainer explainer(core_.get(), *family, lookup, &explanation);
-  RETURN_IF_ERROR(explainer.Run(*view));
+  RETURN_IF_ERROR(explainer.Run(**view));
   if (family->range_deletes.any()) {
     const EpochDomain::Guard guard(&core_->epochs);
-    HideCovered(CoveringIn(*view, family->order, key, visible), &explanation);
+    HideCovered(CoveringIn(**view, family->order, key, visible), &explanation);
   }
   if (explanation.merge_operands > 0 || explanation.expires || explainer.refers() || (filtered && explanation.found)) {
     const EpochDomain::Guard guard(&core_->epochs);
     StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
     PointResult result;
-    RETURN_IF_ERROR(LookUp(*family, *view, lookup, {}, core_.get(), &counters, &result));
+    RETURN_IF_ERROR(LookUp(*family, **view, lookup, {}, core_.get(), &counters, &result));
     if (filtered) RETURN_IF_ERROR(filter->HideIfRefused(key, &result));
     explanation.found = result.kind == PointResult::Kind::kFound;
     explanation.refused = result.kind == PointResult::Kind::kRefused;

@@ -161,9 +161,9 @@ SEPAL_C_EXPORT void sepal_accept_clock(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr);
 SEPAL_C_EXPORT void sepal_sync(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_wait_for_background_work(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_catch_up(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_checkpoint(sepal_t* db, const char* directory, char** errptr);
-/* `base` is an earlier checkpoint to share tables with (NULL: none). Without link_tables this is an incremental
-   backup. */
+/* `base`: an earlier checkpoint to share tables with (NULL: none); without link_tables an incremental backup. */
 SEPAL_C_EXPORT void sepal_checkpoint_from(sepal_t* db, const char* directory, const char* base,
                                           unsigned char link_tables, unsigned char verify, char** errptr);
 /* The same; `progress`, unless NULL, is called after each table with the bytes done so far. */

@@ -33,8 +33,8 @@
 //   Unimplemented       the file system does not support an option (`direct_reads`)
 //   DataLoss            bytes read from a file fail their checksum; the message names file, offset, expected and got
 //   Internal            a file operation failed
-//   Aborted             a read-only view has been overtaken by the writer: open it again; or a transaction ended
-//                       (sepal/transaction.h)
+//   Aborted             a read-only view has been overtaken by the writer: call CatchUp, or open it again; or a
+//                       transaction ended (sepal/transaction.h)
 //   DeadlineExceeded    the lock of a transaction was not free in time: a second, for writes without one
 //
 // If a write or a sync fails, or if a background job fails for a reason other than damaged data or a full disk, the
@@ -45,6 +45,17 @@
 // returns the status of the first one, KeyMayExist returns true, and GetProperty returns nullopt. ColumnFamilyNames,
 // GetSnapshot, DefaultColumnFamily and statistics() still work. Objects that the database returned may outlive it:
 // pinned values stay readable, and handles and snapshots can be destroyed at any time.
+//
+// A database that was opened read-only shows what was written before its opening, until CatchUp brings it to what
+// another process, or another object of this one, has written since, in all column families at once. Every write that
+// was acknowledged with `sync` before that call is seen after it, and of the others what the file system shows: beside
+// a writer on the same machine all of them. What was read before stays as it was: iterators, snapshots and pinned
+// values show what they showed. Families that the writer has created are found; calls with handles of those that it has
+// dropped return FailedPrecondition. Cached blocks and open tables are kept, so that a call costs what has changed, and
+// a listing of the directory. After an error reads see what they saw. CatchUp returns FailedPrecondition where the
+// database was not opened read-only, and where it is to be opened again: the directory holds another database by now,
+// or one that was restored from an older state, or a family was given a merge operator or a filter; and Aborted where
+// the writer changed the files during every attempt: call it again.
 //
 // A child process made by `fork` may destroy its copies of the database and of returned objects at any time, whatever
 // the parent's other threads were doing: this closes its copy of the directory lock, and frees no memory. All other
@@ -306,14 +317,14 @@ class SEPAL_EXPORT DB : public ValueStreams {
   // The wall clock is right as it stands, after it jumped or was set back: removals go by it, and so do reads, even
   // where keys are there again (docs/guide/expiry.md). Durable when it returns.
   virtual absl::Status AcceptClock() = 0;
+  virtual absl::Status CatchUp() = 0;  // brings a reader to what was written: the top of this file says more
   // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is
   // visible now and nothing that is written later; writes continue meanwhile. Table files are hard-linked where the
   // file system supports it, and copied otherwise. The contents of memtables are written to tables of the checkpoint,
   // so that it has no log. The checkpoint is durable once this returns ok. After an error, everything that was created
   // is removed; after a crash, Open refuses the incomplete checkpoint. Also works on a read-only database. Open a
-  // checkpoint without a log_directory, or with an empty one.
-  //
-  // With `base` and without `link_tables` the checkpoint is an incremental backup (docs/guide/operations.md).
+  // checkpoint without a log_directory, or with an empty one. With `base` and without `link_tables` it is an
+  // incremental backup (docs/guide/operations.md).
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
   // Waits for running flushes and cancels compactions; CompactRange then returns `Cancelled`. Flushes what was written
   // with `disable_wal`, syncs the log, and releases the lock. Returns the first error; if that error says that unlogged

@@ -104,9 +104,9 @@ struct Options {
   bool create_if_missing = false;
   // Fail with AlreadyExists if there is a database.
   bool error_if_exists = false;
-  // Open a read-only view as of the opening. It writes nothing and takes no lock, so that it works beside a live
-  // writer. What it reads from the log may not survive a power loss. Cannot be combined with the two options above
-  // (InvalidArgument).
+  // Open a read-only view as of the opening, or of the last DB::CatchUp. It writes nothing and takes no lock, so that
+  // it works beside a live writer. What it reads from the log may not survive a power loss. Cannot be combined with the
+  // two options above (InvalidArgument).
   bool read_only = false;
   // Take the database over from another client of a shared store that has it open, or died with it: that one is fenced
   // first, so that every later write and sync of it fails with Aborted, and all that it acknowledged with `sync` is

@@ -81,6 +81,7 @@ void History::Step() {
       {25, "snapshot", &History::TakeSnapshot},
       {60, "iterator", &History::MakeIterator},
       {40, "let go", &History::LetGo},
+      {40, "follow", &History::Follow},
       {12, "flush", &History::Flush},
       {15, "sync", &History::Sync},
       {6, "compact", &History::Compact},
@@ -171,6 +172,10 @@ void History::DropHandles() {
   for (const HeldPin& held : pins_) Expect(held.pin.value() == held.expected, "a pinned value");
   if (random_.OneIn(2)) pins_.clear();
   handles_.clear();
+  // After a crash its files are not to be read any more.
+  if (!crashed_ && random_.OneIn(2)) return;
+  reader_snapshots_.clear();
+  reader_.reset();
 }
 
 void History::Reopen() {

@@ -124,6 +124,11 @@ class History {
   void ExpireNamed();
   void SettleNames();
 
+  // history_reader.cc: a reader beside the database.
+  void Follow();
+  void CompareReader();
+  void CheckReader(const std::string& family, const ReadOptions& options, uint64_t batch);
+
   // history_reads.cc: what looks at it.
   Moment RandomMoment();
   void GetOne();
@@ -151,6 +156,8 @@ class History {
   std::vector<HeldPin> pins_;
   // May outlive the database.
   TestDatabase database_;
+  std::unique_ptr<DB> reader_;
+  std::vector<HeldSnapshot> reader_snapshots_;
 
   // The last batch that was acknowledged, and the last that was acknowledged as durable.
   uint64_t acknowledged_ = 0;

@@ -164,6 +164,9 @@ PyObject* Flush(PyObject* self, PyObject*) {
 PyObject* Sync(PyObject* self, PyObject*) {
   return Run(self, [](sepal::DB& db) { return db.Sync(); });
 }
+PyObject* CatchUp(PyObject* self, PyObject*) {
+  return Run(self, [](sepal::DB& db) { return db.CatchUp(); });
+}
 PyObject* VerifyChecksums(PyObject* self, PyObject*) {
   return Run(self, [](sepal::DB& db) { return db.VerifyChecksums(); });
 }
@@ -259,6 +262,8 @@ PyMethodDef family_methods[] = {
 PyMethodDef database_methods[] = {
     {"close", Close, METH_NOARGS, "close($self, /)\n--\n\nCloses the database; a second call does nothing."},
     {"sync", Sync, METH_NOARGS, "sync($self, /)\n--\n\nMakes all earlier writes durable."},
+    {"catch_up", CatchUp, METH_NOARGS,
+     "catch_up($self, /)\n--\n\nRead-only: sees from now on what another process has written."},
     {"verify_checksums", VerifyChecksums, METH_NOARGS,
      "verify_checksums($self, /)\n--\n\nReads and checks every byte of every table."},
     {"wait_for_background_work", WaitForBackgroundWork, METH_NOARGS, "wait_for_background_work($self, /)\n--\n\n"},

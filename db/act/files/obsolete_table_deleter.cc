@@ -14,6 +14,7 @@ void ObsoleteTableDeleter::OnLastRelease(FileNumber number) {
 void ObsoleteTableDeleter::RemoveValueFile(FileNumber number) { Keep(ValueFileName(number)); }
 
 void ObsoleteTableDeleter::Keep(std::string name) {
+  if (beside_a_writer_) return;
   MutexLock lock(&mutex_);
   if (stopped_) return;
   pending_.push_back(std::move(name));

@@ -5,6 +5,8 @@
 // handing in only notes the number; the file is removed by the next background job, by an explicit Run, or by Close. A
 // failed removal is retried with the next ones; files that remain are found when the database is opened again.
 //
+// Where another process writes the database, no file is ever removed; the cache alone hears of tables that are gone.
+//
 // Safe for concurrent use. The directory and the cache must outlive it.
 #pragma once
 
@@ -22,7 +24,8 @@ namespace sepal {
 
 class ObsoleteTableDeleter final : public ObsoleteTableSink {
  public:
-  ObsoleteTableDeleter(Directory* directory, BlockCache* cache) : directory_(directory), cache_(cache) {}
+  ObsoleteTableDeleter(Directory* directory, BlockCache* cache, bool beside_a_writer = false)
+      : directory_(directory), cache_(cache), beside_a_writer_(beside_a_writer) {}
 
   // Receives a table that an edit removed and that has no reader any more.
   void OnLastRelease(FileNumber number) override;
@@ -40,6 +43,7 @@ class ObsoleteTableDeleter final : public ObsoleteTableSink {
 
   Directory* const directory_;
   BlockCache* const cache_;
+  const bool beside_a_writer_;
   Mutex mutex_;
   std::vector<std::string> pending_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> has_work_{false};  // `pending_` is not empty

@@ -114,6 +114,9 @@ class ValueStore {
   // No value is moved out of the file from now on: one of them could not be read.
   void NoteUnreadable(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
 
+  // Opens a file that somebody holds, so that it can be read when a writer elsewhere has removed it. Aborted: it has
+  // been already.
+  absl::Status OpenNow(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_) { return Open(*Pin(number)).status(); }
   // Of a file that somebody holds, or that an opening has found.
   ValueFileRef Pin(FileNumber number) ABSL_LOCKS_EXCLUDED(map_mutex_);
   // Has the memtable, which gets a reference, hold its file from now on, and count the value's bytes.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/files/buffered_file_reader.h"
+#include "db/act/log/log_line.h"
 #include "db/act/log/log_reader.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -19,150 +20,6 @@ constexpr uint64_t kZeroPieceBytes = 4096;
 // Beside a writer that continues while its log is read: enough to reach the point where it was when the reading began.
 constexpr int kMostLooks = 64;
 
-std::string PathOf(Directory* directory, std::string_view name) {
-  return absl::StrFormat("%s/%s", directory->path(), name);
-}
-
-// A log without records.
-struct UnusedLog {
-  LogHeader header;
-  // Nothing was written to it: its ring exists, or its file was cut to its header, as a clean close does.
-  bool empty = false;
-};
-
-absl::StatusOr<UnusedLog> DescribeUnused(Directory* directory, const LogFile& log) {
-  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
-  ASSIGN_OR_RETURN(const bool ring_missing, reader.RingIsMissing());
-  return UnusedLog{*log.header, !ring_missing || reader.file()->size() == kLogHeaderBytes};
-}
-
-// Sorts the files into the line and the leftovers. Files below the minimum are neither.
-class LineFinder {
- public:
-  LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
-
-  absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
-    none_ = logs.empty();
-    std::vector<LogFile> candidates;
-    for (LogFile log : logs) {
-      if (!log.header.has_value() && log.named < options_.minimum) continue;
-      if (!log.header.has_value()) RETURN_IF_ERROR(LookBehindTheHeader(&log));
-      if (!log.header.has_value()) {
-        leftovers->push_back(log.name);
-        continue;
-      }
-      RETURN_IF_ERROR(CheckOwner(log));
-      if (log.header->number >= options_.minimum) candidates.push_back(std::move(log));
-    }
-    std::sort(candidates.begin(), candidates.end(),
-              [](const LogFile& a, const LogFile& b) { return a.header->number > b.header->number; });
-    for (LogFile& log : candidates) {
-      ASSIGN_OR_RETURN(const bool unused, IsUnused(log, *line));
-      if (unused) {
-        witnessed_ = std::max(witnessed_, log.header->durable);
-        ASSIGN_OR_RETURN(UnusedLog described, DescribeUnused(directory_, log));
-        unused_.push_back(std::move(described));
-        leftovers->push_back(log.name);
-      } else {
-        line->push_back(std::move(log));
-      }
-    }
-    std::reverse(line->begin(), line->end());
-    RETURN_IF_ERROR(CheckFirst(*line));
-    for (size_t i = 1; i < line->size(); ++i) RETURN_IF_ERROR(CheckLink((*line)[i - 1], (*line)[i]));
-    return CheckUnused(*line);
-  }
-
-  // The position up to which, according to the headers of unused logs, the line was synced.
-  LogPosition witnessed() const { return witnessed_; }
-  // The newest one first.
-  const std::vector<UnusedLog>& unused() const { return unused_; }
-
- private:
-  // A log without a header was created but never used, or is damaged; or a live writer has begun it since it was
-  // listed.
-  absl::Status LookBehindTheHeader(LogFile* log) const {
-    if (!absl::IsDataLoss(log->problem)) return log->problem;
-    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log));
-    if (empty) return absl::OkStatus();
-    ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
-    if (log->header.has_value()) return absl::OkStatus();
-    return Annotate(log->problem, "a write-ahead log holds records after a damaged header");
-  }
-
-  absl::Status CheckOwner(const LogFile& log) const {
-    if (log.header->database_id == options_.database_id) return absl::OkStatus();
-    return Damaged(PathOf(directory_, log.name), 16, "database id of the log", Hex64(options_.database_id),
-                   Hex64(log.header->database_id));
-  }
-
-  // Whether no record was written to the log and nothing depends on it: its header may never have been synced, so that
-  // no later log may name it. `line` holds the logs after it, the nearest last.
-  absl::StatusOr<bool> IsUnused(const LogFile& log, const std::vector<LogFile>& line) const {
-    const FileNumber number = log.header->number;
-    if (!line.empty() && line.back().header->predecessor.number == number) return false;
-    if (number == options_.minimum || (options_.closed.has_value() && number == options_.closed->number)) return false;
-    return HoldsNoRecord(directory_, log);
-  }
-
-  absl::Status CheckFirst(const std::vector<LogFile>& line) const {
-    if (options_.minimum == FileNumber(0)) {
-      if (line.empty() || line.front().header->predecessor.number == FileNumber(0)) return absl::OkStatus();
-      return Missing(line.front().header->predecessor.number);
-    }
-    if (line.empty() || line.front().header->number != options_.minimum) return Missing(options_.minimum);
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckLink(const LogFile& before, const LogFile& log) const {
-    const LogPredecessor& predecessor = log.header->predecessor;
-    const std::string path = PathOf(directory_, log.name);
-    if (predecessor.number > before.header->number) return Missing(predecessor.number);
-    if (predecessor.number != before.header->number) {
-      return Damaged(path, 48, "number of the log before this one", ToString(before.header->number),
-                     ToString(predecessor.number));
-    }
-    if (predecessor.salt != before.header->salt) {
-      return Damaged(path, 56, "salt of the log before this one", Hex64(before.header->salt), Hex64(predecessor.salt));
-    }
-    const LogPosition start = before.header->PositionAt(predecessor.length_bytes);
-    if (log.header->start != start) {
-      return Damaged(path, 40, "start of the log", ToString(start), ToString(log.header->start));
-    }
-    return absl::OkStatus();
-  }
-
-  // When an unused log was created, every log that held records had a durable header.
-  absl::Status CheckUnused(const std::vector<LogFile>& line) const {
-    for (const UnusedLog& unused : unused_) {
-      const LogPredecessor& before = unused.header.predecessor;
-      if (before.number < options_.minimum || before.length_bytes <= kLogHeaderBytes) continue;
-      const bool found = std::any_of(line.begin(), line.end(),
-                                     [&](const LogFile& log) { return log.header->number == before.number; }) ||
-                         std::any_of(unused_.begin(), unused_.end(),
-                                     [&](const UnusedLog& log) { return log.header.number == before.number; });
-      if (!found) return Missing(before.number);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Missing(FileNumber number) const {
-    return Damaged(
-        PathOf(directory_, LogFileName(number)), 0,
-        absl::StrFormat(
-            "a write-ahead log that is needed is missing%s",
-            none_
-                ? ", and there is no other log; if the logs are in another directory, set Options::log_directory to it"
-                : ""));
-  }
-
-  Directory* const directory_;
-  const LogRecoveryOptions& options_;
-  bool none_ = false;  // there is no log at all
-  LogPosition witnessed_;
-  std::vector<UnusedLog> unused_;
-};
-
 // The first bad place: its position, and what is wrong there.
 struct Hole {
   size_t log = 0;  // the index in the line
@@ -173,17 +30,34 @@ struct Hole {
   std::string got;
 };
 
+// A batch of which not all fragments were read yet.
+struct Pending {
+  SequenceNumber first;
+  std::string bytes;
+  size_t log = 0;
+  uint64_t offset = 0;
+  LogPosition position;
+};
+
 class LineReader {
  public:
-  LineReader(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
-             const LineFinder& finder, LogRecovery* result)
+  LineReader(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, const LogLine& line,
+             LogRecovery* result)
       : directory_(directory),
         options_(options),
         sink_(sink),
-        line_(std::move(line)),
-        witnessed_(finder.witnessed()),
-        unused_(finder.unused()),
+        line_(line.logs),
+        witnessed_(line.witnessed),
+        unused_(line.unused),
         result_(result) {}
+
+  // Behind `place`, which lies in the line's log `log`.
+  void GoOnFrom(const LogPlace& place, size_t log) {
+    first_ = newest_ = log;
+    first_offset_ = place.offset;
+    result_->last_sequence = place.last_sequence;
+    result_->place = place;
+  }
 
   absl::Status Run() {
     RETURN_IF_ERROR(FindClose());
@@ -194,21 +68,12 @@ class LineReader {
       result_->logs.push_back({line_[i].name, header.number, header.salt, header.start, header.start});
       if (hole_.has_value()) continue;
       result_->durable = std::max(result_->durable, header.durable);
-      RETURN_IF_ERROR(ReadLog(i, kLogHeaderBytes));
+      if (i >= first_) RETURN_IF_ERROR(ReadLog(i, i == first_ ? first_offset_ : kLogHeaderBytes));
     }
     return JudgeEnd();
   }
 
  private:
-  // A batch of which not all fragments were read yet.
-  struct Pending {
-    SequenceNumber first;
-    std::string bytes;
-    size_t log = 0;
-    uint64_t offset = 0;
-    LogPosition position;
-  };
-
   absl::Status FindClose() {
     if (!options_.closed.has_value() || options_.closed->number < options_.minimum) return absl::OkStatus();
     for (const LogFile& log : line_) {
@@ -216,7 +81,7 @@ class LineReader {
       closed_ = log.header->PositionAt(options_.closed->length_bytes);
       return absl::OkStatus();
     }
-    return Damaged(PathOf(directory_, LogFileName(options_.closed->number)), 0,
+    return Damaged(PathOfLog(directory_, LogFileName(options_.closed->number)), 0,
                    "a write-ahead log that was closed cleanly is missing");
   }
 
@@ -284,7 +149,7 @@ class LineReader {
     if (closed || (IsLast(i) && EndsAt(log, offset, reader->file()->size()))) return absl::OkStatus();
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
-    return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
+    return Damaged(PathOfLog(directory_, RingFileName(log.ring.number)), 0,
                    "the ring of a write-ahead log that was not closed cleanly is missing or was cut short");
   }
 
@@ -308,7 +173,7 @@ class LineReader {
   absl::Status Accept(size_t i, uint64_t offset, const LogRecordHeader& record, std::string_view payload) {
     const bool begins = record.kind == LogRecordKind::kFull || record.kind == LogRecordKind::kFirst;
     if (begins == pending_.has_value() || (!begins && record.first_sequence != pending_->first)) {
-      return Damaged(PathOf(directory_, line_[i].name), offset, "log record with a good checksum, out of order");
+      return Damaged(PathOfLog(directory_, line_[i].name), offset, "log record with a good checksum, out of order");
     }
     if (record.kind == LogRecordKind::kFull) return Deliver(i, offset, record.first_sequence, payload, payload.size());
     if (begins) {
@@ -332,12 +197,15 @@ class LineReader {
     const uint64_t steps = count == 0 ? 0 : count - 1;
     if (batch.size() < kBatchHeaderBytes || steps > kMaxSequenceNumber.value() - first.value() ||
         (first <= result_->last_sequence && !IsCarried(i, SequenceNumber(first.value() + steps)))) {
-      return Damaged(PathOf(directory_, line_[i].name), offset,
+      return Damaged(PathOfLog(directory_, line_[i].name), offset,
                      "log record with a good checksum and an impossible batch or sequence number");
     }
-    if (first > result_->last_sequence) RETURN_IF_ERROR(DeliverNew(i, offset, first, batch, steps));
+    const bool is_new = first > result_->last_sequence;
+    if (is_new) RETURN_IF_ERROR(DeliverNew(i, offset, first, batch, steps));
     if (hole_.has_value()) return absl::OkStatus();
-    result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
+    const uint64_t end = offset + kLogRecordHeaderBytes + last_payload;
+    if (is_new) result_->place = {line_[i].header->number, line_[i].header->salt, end, result_->last_sequence};
+    result_->end = line_[i].header->PositionAt(end);
     for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
     result_->logs[i].end = result_->end;
     return absl::OkStatus();
@@ -351,7 +219,7 @@ class LineReader {
     if (hole_.has_value()) return absl::OkStatus();
     const absl::Status taken = sink_(first, batch);
     if (absl::IsDataLoss(taken)) {
-      return Annotate(taken, absl::StrFormat("%s: offset %u", PathOf(directory_, line_[i].name), offset));
+      return Annotate(taken, absl::StrFormat("%s: offset %u", PathOfLog(directory_, line_[i].name), offset));
     }
     RETURN_IF_ERROR(taken);
     newest_ = i;
@@ -393,7 +261,7 @@ class LineReader {
     }
     if (result_->dropped_bytes == 0 && IsLast(hole_->log) && !pending_.has_value()) return absl::OkStatus();
     result_->torn = absl::StrFormat("%s: offset %u: %s: expected %s, got %s: torn end, %u bytes dropped",
-                                    PathOf(directory_, line_[hole_->log].name), hole_->offset, hole_->what,
+                                    PathOfLog(directory_, line_[hole_->log].name), hole_->offset, hole_->what,
                                     hole_->expected, hole_->got, result_->dropped_bytes);
     return absl::OkStatus();
   }
@@ -450,33 +318,51 @@ class LineReader {
   }
 
   absl::Status CoveredBy(const std::string& proof) const {
-    return Damaged(PathOf(directory_, line_[hole_->log].name), hole_->offset,
+    return Damaged(PathOfLog(directory_, line_[hole_->log].name), hole_->offset,
                    absl::StrFormat("%s (%s)", hole_->what, proof), hole_->expected, hole_->got);
   }
 
   Directory* const directory_;
   const LogRecoveryOptions& options_;
   const LogSink& sink_;
-  const std::vector<LogFile> line_;
+  const std::vector<LogFile>& line_;
   const LogPosition witnessed_;
   const std::vector<UnusedLog>& unused_;
   LogRecovery* const result_;
   LogPosition closed_;  // 0: not closed cleanly
-  size_t newest_ = 0;   // the index of the log that holds the last batch delivered
+  size_t first_ = 0;    // the index of the log that is read first, from that offset on
+  uint64_t first_offset_ = kLogHeaderBytes;
+  size_t newest_ = 0;  // the index of the log that holds the last batch delivered
   std::optional<Pending> pending_;
   std::optional<Pending> whole_;  // a batch of fragments that is being delivered
   std::optional<Hole> hole_;
 };
+
+// The log of the line that holds the place; none: the line does not go on from there.
+std::optional<size_t> FindPlace(const std::vector<LogFile>& line, const LogPlace& place) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i].header->number != place.log) continue;
+    const bool cut = i + 1 < line.size() && line[i + 1].header->predecessor.length_bytes < place.offset;
+    return cut || line[i].header->salt != place.salt ? std::nullopt : std::optional(i);
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<LogFile>& logs,
                                         const LogRecoveryOptions& options, const LogSink& sink) {
   LogRecovery result;
-  std::vector<LogFile> line;
-  LineFinder finder(directory, options);
-  RETURN_IF_ERROR(finder.Find(logs, &line, &result.leftovers));
-  RETURN_IF_ERROR(LineReader(directory, options, sink, std::move(line), finder, &result).Run());
+  ASSIGN_OR_RETURN(LogLine line, FindLogLine(directory, options, logs));
+  result.leftovers = std::move(line.leftovers);
+  LineReader reader(directory, options, sink, line, &result);
+  if (options.from.has_value()) {
+    const std::optional<size_t> log = FindPlace(line.logs, *options.from);
+    result.goes_on = log.has_value();
+    if (!result.goes_on) return result;
+    reader.GoOnFrom(*options.from, *log);
+  }
+  RETURN_IF_ERROR(reader.Run());
   return result;
 }
 

@@ -15,7 +15,8 @@
 // Nothing is written. Works beside a live writer, where a file may disappear (NotFound, or DataLoss for a log that is
 // missing in the line): the caller then starts again from the manifest.
 //
-// Cost: one sequential read with a window of 1 MiB; memory for the largest batch.
+// Cost: one sequential read with a window of 1 MiB, and at the end of a log that goes through a ring some reads of
+// that; memory for the largest batch.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,14 @@
 
 namespace sepal {
 
+// A place between two batches.
+struct LogPlace {
+  FileNumber log;
+  uint64_t salt = 0;  // of that log
+  uint64_t offset = 0;
+  SequenceNumber last_sequence;  // of the batch before it
+};
+
 struct LogRecoveryOptions {
   uint64_t database_id = 0;
   // From the manifest. 0: there may be no log at all. Otherwise the line begins with this log, which must exist.
@@ -45,6 +54,8 @@ struct LogRecoveryOptions {
   // Asked about each batch before it is delivered. DataLoss: what the batch refers to is not there, so that its place
   // is a bad one; other errors end the recovery. Null: batches refer to nothing.
   std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
+  // Of a reader that goes on where an earlier recovery ended: what lies before is not read again.
+  std::optional<LogPlace> from = {};
 };
 
 struct RecoveredLog {
@@ -56,9 +67,13 @@ struct RecoveredLog {
 };
 
 struct LogRecovery {
-  SequenceNumber last_sequence;  // of the last entry delivered; 0: none
-  LogPosition end;               // of the last batch delivered
-  LogPosition durable;           // the position up to which the logs are known to have been synced
+  // False: the line does not go on from LogRecoveryOptions::from. That log is not needed any more, or a writer has cut
+  // off a part of what was read, and may have given its sequence numbers to other updates. Nothing was delivered.
+  bool goes_on = true;
+  SequenceNumber last_sequence;   // of the last entry delivered; 0: none
+  std::optional<LogPlace> place;  // behind it; none: none was
+  LogPosition end;                // of the last batch delivered
+  LogPosition durable;            // the position up to which the logs are known to have been synced
   uint64_t batches = 0;
   uint64_t dropped_bytes = 0;      // in the torn end, without the zeros that follow it
   std::string torn;                // where and why, for people; empty: the logs ended without damage

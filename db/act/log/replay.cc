@@ -11,8 +11,10 @@
 
 namespace sepal {
 
-void Replay::AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed_through, const Version* version) {
+void Replay::AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed_through, const Version* version,
+                       std::shared_ptr<MemTable> memtable) {
   Family family{.order = order, .flushed_through = flushed_through};
+  family.memtable = std::move(memtable);
   if (version != nullptr && version->NumRuns(0) > 0) {
     family.level0_through = version->level(0).front()->highest_sequence();
   }
@@ -81,7 +83,7 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
   absl::Status status;
   ForEachUpdate(first, batch, [&](SequenceNumber sequence, const BatchEntry& entry, ColumnFamilyId id, Family* family) {
     if (options_.flush == nullptr) {
-      InsertToRead(sequence, entry, options_.new_memtable, family);
+      InsertToRead(sequence, entry, options_.new_memtable, id, family);
       return;
     }
     if (status.ok()) status = Collect(sequence, entry, id, family);
@@ -131,9 +133,12 @@ void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const
 }
 
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,
-                          Family* family) {
+                          ColumnFamilyId id, Family* family) {
   if (family->memtable == nullptr) family->memtable = new_memtable(family->order);
-  if (IsRangeDelete(entry.kind)) return InsertRange(sequence, entry, *family);
+  if (IsRangeDelete(entry.kind)) {
+    if (options_.delete_range == nullptr) return InsertRange(sequence, entry, *family);
+    return options_.delete_range(id, family->memtable.get(), sequence, entry);
+  }
   NoteReference(entry, family->memtable.get());
   const uint64_t hash = family->order.hashable() ? HashKey(entry.key, options_.hash_seed) : 0;
   family->memtable->Add(sequence, entry.kind, entry.key, entry.value, hash);
@@ -142,8 +147,8 @@ void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, cons
 void Replay::InsertKept(const NewMemTable& new_memtable) {
   for (const LoggedBatch& kept : kept_) {
     ForEachUpdate(kept.first, kept.bytes,
-                  [&](SequenceNumber sequence, const BatchEntry& entry, ColumnFamilyId, Family* family) {
-                    InsertToRead(sequence, entry, new_memtable, family);
+                  [&](SequenceNumber sequence, const BatchEntry& entry, ColumnFamilyId id, Family* family) {
+                    InsertToRead(sequence, entry, new_memtable, id, family);
                   });
   }
 }

@@ -62,11 +62,16 @@ class Replay {
         settle_reference = nullptr;
     // That will be read at, ascending.
     std::vector<SequenceNumber> snapshots = {};
+    // Adds a delete of a range to a memtable that is being read. Null: none is.
+    std::function<void(ColumnFamilyId id, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry)>
+        delete_range = nullptr;
   };
 
   explicit Replay(Options options) : options_(std::move(options)) {}
 
-  void AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed_through, const Version* version);
+  // `memtable`: what earlier replays have made, which goes on; null: nothing.
+  void AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed_through, const Version* version,
+                 std::shared_ptr<MemTable> memtable = nullptr);
 
   // The number of the batch's updates that are not in tables. DataLoss for bytes that are not a batch, and for updates
   // that contradict the manifest.
@@ -99,7 +104,8 @@ class Replay {
   void NoteReference(const BatchEntry& entry, MemTable* memtable) const;
   // Of a delete of a range, in either kind of memtable.
   void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const;
-  void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable, Family* family);
+  void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,
+                    ColumnFamilyId id, Family* family);
   absl::Status FlushFamily(ColumnFamilyId id, Family* family);
 
   const Options options_;

@@ -50,6 +50,9 @@ struct Record {
 class RecordReader {
  public:
   RecordReader(BufferedFileReader* window, uint64_t header_checksum) : window_(window), checksum_(header_checksum) {}
+  // Goes on behind a record.
+  RecordReader(BufferedFileReader* window, uint64_t offset, uint64_t checksum)
+      : window_(window), offset_(offset), checksum_(checksum) {}
 
   uint64_t offset() const { return offset_; }
   uint64_t checksum() const { return checksum_; }
@@ -360,6 +363,13 @@ class ChainFinder {
   std::map<FileNumber, Examined> manifests_;
 };
 
+absl::Status DeliverEdit(const std::string& path, const Record& record, const EditSink& sink) {
+  absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(record.payload);
+  const absl::Status taken = edit.ok() ? sink(*std::move(edit)) : edit.status();
+  const bool damaged = !edit.ok() || absl::IsDataLoss(taken);
+  return damaged ? Annotate(taken, absl::StrFormat("%s: offset %u", path, record.offset)) : taken;
+}
+
 absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecovery* result, const EditSink& sink) {
   ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, ManifestFileName(m.header->number)));
   RecordReader reader(&window, m.header_checksum);
@@ -370,12 +380,7 @@ absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecov
     RETURN_IF_ERROR(bad);
     if (!more) return absl::AbortedError(absl::StrFormat("%s became shorter", m.path));
     if (record.kind != ManifestRecordKind::kEdit) continue;
-    absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(record.payload);
-    const absl::Status taken = edit.ok() ? sink(*std::move(edit)) : edit.status();
-    if (!edit.ok() || absl::IsDataLoss(taken)) {
-      return Annotate(taken, absl::StrFormat("%s: offset %u", m.path, record.offset));
-    }
-    RETURN_IF_ERROR(taken);
+    RETURN_IF_ERROR(DeliverEdit(m.path, record, sink));
     ++result->edits;
   }
   return absl::OkStatus();
@@ -404,6 +409,27 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span
   if (!last->bad.ok()) result.torn = std::string(ToStd(last->bad.message()));
   RETURN_IF_ERROR(DeliverEdits(directory, *last, &result, sink));
   return result;
+}
+
+absl::StatusOr<bool> ContinueManifest(Directory* directory, ManifestRecovery* known, const EditSink& sink) {
+  absl::StatusOr<BufferedFileReader> window = BufferedFileReader::Open(directory, ManifestFileName(known->number));
+  if (absl::IsNotFound(window.status())) return false;
+  RETURN_IF_ERROR(window.status());
+  RecordReader reader(&*window, known->length_bytes, known->checksum);
+  for (;;) {
+    Record record;
+    absl::Status bad;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&record, &bad));
+    if (!more) return bad.ok() && window->size() >= known->length_bytes;
+    if (record.kind == ManifestRecordKind::kEdit) {
+      RETURN_IF_ERROR(DeliverEdit(window->path(), record, sink));
+      ++known->edits;
+    } else if (record.kind != ManifestRecordKind::kSynced) {
+      return false;
+    }
+    known->length_bytes = reader.offset();
+    known->checksum = reader.checksum();
+  }
 }
 
 absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory) {

@@ -60,6 +60,11 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestR
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
                                                  ManifestReference floor, bool other_files, const EditSink& sink);
 
+// Delivers the edits that a live writer has added behind what `known`, of an earlier recovery, has read, and moves
+// `known` behind them. False: these may not be all, as another manifest goes on, or something else than a whole record
+// is there; the caller reads everything anew. Cost: what was added.
+absl::StatusOr<bool> ContinueManifest(Directory* directory, ManifestRecovery* known, const EditSink& sink);
+
 // For a caller that removes what a crash has left of a checkpoint. Returns false only if every manifest in `directory`,
 // if there is any, ends before its seal and is good up to there, as one whose creation was cut off. Returns true for
 // one that may be a damaged but finished manifest; an error says no more than that.

@@ -237,6 +237,15 @@ TableOutputContext Catalog::OutputContext(const Family& family) {
   return context;
 }
 
+void Catalog::Follow(FileNumber next_file_number, const Features& features) {
+  uint64_t next = next_file_number_.load(std::memory_order_relaxed);
+  while (next < next_file_number.value() && !next_file_number_.compare_exchange_weak(next, next_file_number.value())) {
+  }
+  if (features.range_deletes) range_deletes_.store(true, std::memory_order_release);
+  if (features.value_files) value_files_.store(true, std::memory_order_release);
+  if (features.chunked_values) chunked_values_.store(true, std::memory_order_release);
+}
+
 absl::Status Catalog::Close() {
   MutexLock lock(&edit_mutex_);
   return manifest_->Close();

@@ -79,6 +79,14 @@ class Catalog {
   absl::Status SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch)
       ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
+  // Of a database that another process writes: what its edits have said.
+  struct Features {
+    bool range_deletes = false;
+    bool value_files = false;
+    bool chunked_values = false;
+  };
+  void Follow(FileNumber next_file_number, const Features& features);
+
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
   // What tables of `family` are written with. It must outlive the context.

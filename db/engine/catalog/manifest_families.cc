@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/kept_options.h"
 #include "sepal/compaction_filter.h"
 #include "sepal/merge_operator.h"
@@ -97,6 +98,30 @@ FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before)
   if (options.compaction_filter != nullptr) before.filter = options.compaction_filter->Name();
   before.ttl_millis = static_cast<uint64_t>(options.ttl.count());
   return before;
+}
+
+// A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
+absl::StatusOr<FamilyRef> MakeFamily(const Options& all, Core* core, ColumnFamilyId id,
+                                     const ManifestFamily& described) {
+  ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(all, core->path, described.creation, described.schema));
+  if (core->read_only) options = OptionsGivenOrKept(options, described.kept_options);
+  if (options.ttl.count() > 0) core->expiry.NoteTtl();
+  core->values.NoteFamily(options.separate_from);
+  const CompactionPolicy policy = PolicyFor(options, core->tuning);
+  const FamilySchema schema = MakeSchema(options, described.schema);
+  return std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema);
+}
+
+absl::Status CheckIsFamily(const Family& family, std::string_view path, const ManifestFamily& described) {
+  const FamilySchema schema = MakeSchema(family.options, described.schema);
+  const bool same = family.name == described.creation.name &&
+                    family.order.comparator()->Name() == described.creation.comparator_name &&
+                    family.merge_operator_name == schema.merge_operator && family.filter_name == schema.filter;
+  if (same) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("column family \"%s\" in %s has another merge operator or filter than when it was opened, or is "
+                      "another one: open the database again",
+                      family.name, path));
 }
 
 std::vector<ColumnFamilyDescriptor> MissingFamilies(const Options& options,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "db/engine/core/core.h"
 #include "db/engine/core/family_state.h"
 #include "db/format/version_edit.h"
 #include "db/state/version/manifest_state.h"
@@ -28,6 +29,13 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& options, std::stri
                                                const ColumnFamilyCreation& family, const FamilySchema& schema);
 // That of a family with these options, which had `before`.
 FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before);
+// The family that a manifest describes, with its options, before it has a view. What a new one wants of its database
+// (the expiry of puts, value files) is noted there. Errors are those of OptionsFor.
+absl::StatusOr<FamilyRef> MakeFamily(const Options& options, Core* core, ColumnFamilyId id,
+                                     const ManifestFamily& described);
+// Of a family that is open: whether a manifest still describes it. FailedPrecondition: it has been given a merge
+// operator or a filter since, or is another one.
+absl::Status CheckIsFamily(const Family& family, std::string_view path, const ManifestFamily& described);
 // Families that the options name and that are not there, each once.
 std::vector<ColumnFamilyDescriptor> MissingFamilies(const Options& options,
                                                     const std::map<ColumnFamilyId, ManifestFamily>& there);

@@ -72,7 +72,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       values(directory.get(), options.read_only, &cache, read_mode),
       epochs(shared != nullptr ? &shared->epochs : nullptr),
       cache(CacheOf(shared.get(), &budget, tuning, &epochs)),
-      deleter(std::make_shared<ObsoleteTableDeleter>(directory.get(), &cache)) {}
+      deleter(std::make_shared<ObsoleteTableDeleter>(directory.get(), &cache, options.read_only)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "db/engine/core/family_state.h"
 #include "db/engine/core/log_pins.h"
 #include "db/format/version_edit.h"
+#include "db/state/version/joint_view.h"
 #include "db/state/version/snapshot_list.h"
 #include "db/state/version/value_space.h"
 #include "sepal/event_listener.h"
@@ -53,6 +55,13 @@ struct EngineState {
   std::map<std::string, NamedSnapshotHold, std::less<>> named_snapshots ABSL_GUARDED_BY(database_mutex);
   // When the next of them may have expired, in milliseconds since 1970.
   std::atomic<uint64_t> next_snapshot_expiry{UINT64_MAX};
+
+  // What readers see where the database is open read-only; else null. Inside an epoch guard only, and no longer than
+  // it.
+  const JointView* joint_view() const { return joint_view_.load(std::memory_order_seq_cst); }
+  const std::shared_ptr<const JointView>& current_joint_view() const REQUIRES_STATE_LOCK { return current_joint_view_; }
+  // Makes what the families have now what readers see, as of `visible`, and `named` the named snapshots of that.
+  void PublishJointView(SequenceNumber visible, std::span<const KeptSnapshot> named) REQUIRES_STATE_LOCK;
 
   // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
   std::atomic<uint64_t> visible{0};
@@ -121,6 +130,8 @@ struct EngineState {
  private:
   friend class StateLock;
 
+  std::atomic<const JointView*> joint_view_{nullptr};
+  std::shared_ptr<const JointView> current_joint_view_ ABSL_GUARDED_BY(database_mutex);
   // So that AllAtRest seldom has to ask all: a family that was not, and the last sequence number when all were.
   uint32_t restless_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::optional<SequenceNumber> rested_at_ ABSL_GUARDED_BY(database_mutex);

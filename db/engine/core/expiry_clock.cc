@@ -12,8 +12,23 @@ void ExpiryClock::Restore(const ClockFloor& kept) {
   Use();
   floor_millis_.store(kept.now_millis, std::memory_order_relaxed);
   MutexLock lock(&mutex_);
+  followed_millis_ = kept.now_millis;
   removed_millis_ = kept.removed_millis;
   removals_.emplace(kept.removed_millis, Clocks());
+}
+
+// Time goes back where the writer's did, which then accepted the wall clock.
+void ExpiryClock::Follow(const ClockFloor& kept) {
+  Use();
+  MutexLock lock(&mutex_);
+  uint64_t floor = floor_millis_.load(std::memory_order_relaxed);
+  const bool goes_back = kept.now_millis < followed_millis_;
+  while ((goes_back || floor < kept.now_millis) &&
+         !floor_millis_.compare_exchange_weak(floor, kept.now_millis, std::memory_order_release)) {
+  }
+  followed_millis_ = kept.now_millis;
+  removed_millis_ = kept.removed_millis;
+  if (!removals_.has_value()) removals_.emplace(kept.removed_millis, Clocks());
 }
 
 // The wall clock is read after the floor: what it showed before Accept does not raise a floor that Accept lowered.

@@ -27,6 +27,9 @@ class ExpiryClock final : public ReadClock {
   // Goes on from what the manifest keeps of a database in which puts may expire. Before any other call.
   void Restore(const ClockFloor& kept);
 
+  // What the manifest of a database that another process writes says by now. One thread at a time.
+  void Follow(const ClockFloor& kept);
+
   // Whether the manifest says that puts may expire.
   bool in_use() const { return in_use_.load(std::memory_order_acquire); }
   void Use() { in_use_.store(true, std::memory_order_release); }
@@ -62,6 +65,7 @@ class ExpiryClock final : public ReadClock {
   Mutex mutex_;
   std::optional<RemovalTime> removals_ ABSL_GUARDED_BY(mutex_);
   uint64_t removed_millis_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t followed_millis_ ABSL_GUARDED_BY(mutex_) = 0;  // the newest edit's time
 };
 
 }  // namespace sepal

@@ -50,6 +50,12 @@ void Family::Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Versio
   Publish(std::move(active), std::move(version), epochs);
 }
 
+void Family::Adopt(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
+                   SequenceNumber flushed_through, EpochDomain* epochs) {
+  std::erase_if(views_, [](const auto& life) { return life->over.load(std::memory_order_acquire); });
+  Open(std::move(active), std::move(version), flushed_through, epochs);
+}
+
 void Family::SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh, EpochDomain* epochs) {
   immutable.memtable = active();
   immutable.first_log = std::exchange(active_first_log_, FileNumber());

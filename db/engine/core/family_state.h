@@ -160,6 +160,9 @@ class Family {
   MemTableReaders RenewView(SequenceNumber visible, EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // After an edit.
   void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // Of a database that another process writes: what it has come to. Readers of earlier views are not disturbed.
+  void Adopt(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, SequenceNumber flushed_through,
+             EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Readers that have one
   // keep it.
   void Drop(LogPins* pins, EpochDomain* epochs) REQUIRES_STATE_LOCK;

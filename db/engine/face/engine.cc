@@ -31,7 +31,10 @@ Engine::Engine(DatabaseParts parts)
   default_family_ = families.front().get();
   default_handle_ = NewHandle(families.front());
   default_column_family_ = default_handle_.get();
-  if (read_only_) return;
+  if (read_only_) {
+    BeginReading(parts.last_sequence);
+    return;
+  }
   gate_ = std::make_unique<WriteGate>(state_.get(), [this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
   background_ = std::make_unique<Background>(state_.get(), gate_.get(), catalog_.get(), log_.get(), parts.executor);
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
@@ -72,7 +75,8 @@ void Engine::LetGoInChild() {
   state_->directory_lock.reset();
   LeakAfterFork(std::tuple(std::move(flush_for_others_), std::move(gate_), std::move(background_), std::move(pipeline_),
                            std::move(own_executor_), std::move(preparing_), std::move(catalog_), std::move(log_),
-                           std::move(default_handle_), std::move(state_), std::move(transactions_), core_));
+                           std::move(live_reader_), std::move(default_handle_), std::move(state_),
+                           std::move(transactions_), core_));
 }
 
 // --- who may call ---

@@ -10,6 +10,7 @@
 #include "db/engine/core/core.h"
 #include "db/engine/core/database_state.h"
 #include "db/engine/open/database_parts.h"
+#include "db/engine/open/live_reader.h"
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/transaction/transaction_context.h"
@@ -99,6 +100,7 @@ class Engine final : public DB, private TransactionHost {
   absl::Status WaitForBackgroundWork() override;
   absl::Status PauseBackgroundWork() override;
   absl::Status ContinueBackgroundWork() override;
+  absl::Status CatchUp() override;
   absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options) override;
   absl::Status Close() override;
 
@@ -223,6 +225,21 @@ class Engine final : public DB, private TransactionHost {
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.
   absl::Status HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value);
+  // What a read sees, and as of when. Inside an epoch guard only, and no longer than it, or than the snapshot. Without
+  // a view: NoView says why.
+  struct ReadPoint {
+    const ReadView* view;
+    SequenceNumber visible;
+  };
+  ReadPoint PointOf(const Family& family, const ReadOptions& options) const {
+    if (read_only_) [[unlikely]]
+      return PointBesideWriter(family, options);
+    const ReadView* const view = family.view();
+    return {view, VisibleTo(options)};
+  }
+  ReadPoint PointBesideWriter(const Family& family, const ReadOptions& options) const;
+  absl::Status NoView(const Family& family) const;
+  void BeginReading(SequenceNumber last_sequence) EXCLUDES_STATE_LOCK;
   SequenceNumber VisibleTo(const ReadOptions& options) const {
     return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
   }
@@ -233,6 +250,7 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<TaskGroup> preparing_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WriteAheadLog> log_;
+  std::unique_ptr<LiveReader> live_reader_;  // null where the database is written
   // These are null where the database is read-only.
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;

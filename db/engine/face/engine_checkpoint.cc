@@ -1,4 +1,6 @@
 // Checkpoints: the moment is chosen here; checkpoint.cc does the work.
+#include <algorithm>
+
 #include "db/engine/face/checkpoint.h"
 #include "db/engine/face/engine.h"
 #include "util/base/status.h"
@@ -30,23 +32,35 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
       if (!family->active()->empty()) part.memtables.push_back(family->active());
     }
   };
+  const auto write = [&] {
+    const absl::Status status = WriteCheckpoint(source, directory, options);
+    // With these may go the tables that compactions have replaced meanwhile.
+    source.families.clear();
+    if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
+    core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());
+    return status;
+  };
   if (read_only_) {
-    look(state_->VisibleSequence());
-  } else {
-    RETURN_IF_ERROR(pipeline_->SwitchAll(look));
-    // Nothing is added to the value files that these memtables refer to, and what they have is durable.
-    core_->values.fresh().EndFile();
-    core_->values.moved().EndFile();
-    RETURN_IF_ERROR(core_->values.fresh().Sync());
-    source.value_files = catalog_->value_files();
-    source.chunked_values = catalog_->chunked_values();
+    return live_reader_->BetweenCalls([&] {
+      source.range_deletes = catalog_->range_deletes();
+      source.value_files = catalog_->value_files();
+      source.chunked_values = catalog_->chunked_values();
+      look(state_->VisibleSequence());
+      // After a call that has failed there is more than readers see.
+      for (const CheckpointFamily& part : source.families) {
+        for (const auto& memtable : part.memtables) source.last = std::max(source.last, memtable->LastSequence());
+      }
+      return write();
+    });
   }
-  const absl::Status status = WriteCheckpoint(source, directory, options);
-  // With these may go the tables that compactions have replaced meanwhile.
-  source.families.clear();
-  if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
-  core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());
-  return status;
+  RETURN_IF_ERROR(pipeline_->SwitchAll(look));
+  // Nothing is added to the value files that these memtables refer to, and what they have is durable.
+  core_->values.fresh().EndFile();
+  core_->values.moved().EndFile();
+  RETURN_IF_ERROR(core_->values.fresh().Sync());
+  source.value_files = catalog_->value_files();
+  source.chunked_values = catalog_->chunked_values();
+  return write();
 }
 
 }  // namespace sepal

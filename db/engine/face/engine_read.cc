@@ -169,13 +169,13 @@ absl::Status Engine::Get(const ColumnFamily& family, std::string_view key, Pinne
   const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
-  const ReadView* view = resolved->view();
-  if (view == nullptr) [[unlikely]]
-    return resolved->CheckThere();
-  const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
+  const ReadPoint point = PointOf(*resolved, options);
+  if (point.view == nullptr) [[unlikely]]
+    return NoView(*resolved);
+  const LookupKey lookup = MakeLookupKey(*resolved, key, point.visible);
   PointResult result;
   RETURN_IF_ERROR(
-      LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
+      LookUp(*resolved, *point.view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
   return HandOver(&counters, &result, &value);
 }
 
@@ -216,10 +216,11 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   for (size_t begin = 0; begin < keys.size();) {
     const EpochDomain::Guard guard(&core_->epochs);
     if (view == nullptr) {
-      view = (*resolved)->view();
-      if (view == nullptr) return refuse((*resolved)->CheckThere());
+      const ReadPoint point = PointOf(**resolved, options);
+      if (point.view == nullptr) return refuse(NoView(**resolved));
+      view = point.view;
+      visible = point.visible;
       if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
-      visible = VisibleTo(options);
       if ((*resolved)->reads_ask_more()) {
         cover.emplace(*view, (*resolved)->order, visible, (*resolved)->range_deletes.Stand(visible));
         filter.emplace(**resolved, visible);
@@ -282,12 +283,13 @@ bool Engine::KeyMayExist(const ColumnFamily& family, std::string_view key, const
   if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
   TellOfReads(1);
   const EpochDomain::Guard guard(&core_->epochs);
-  const ReadView* view = (*resolved)->view();
-  if (view == nullptr) return true;
-  const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
+  const ReadPoint point = PointOf(**resolved, options);
+  if (point.view == nullptr) return true;
+  const LookupKey lookup = MakeLookupKey(**resolved, key, point.visible);
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   PointResult result;
-  const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &counters, &result);
+  const absl::Status status =
+      LookUp(**resolved, *point.view, lookup, {.cached_only = true}, core_.get(), &counters, &result);
   const bool absent = result.kind == PointResult::Kind::kAbsent || result.kind == PointResult::Kind::kRefused;
   return !status.ok() || !absent;
 }
@@ -318,12 +320,12 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   std::optional<ReadFilter> filter;
   {
     const EpochDomain::Guard guard(&core_->epochs);
-    const ReadView* const view = owner->family->view();
-    if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
-    owner->view.emplace(core_, view->shared_from_this());
-    visible = VisibleTo(options);
+    const ReadPoint point = PointOf(*owner->family, options);
+    if (point.view == nullptr) return NewErrorIterator(NoView(*owner->family));
+    owner->view.emplace(core_, point.view->shared_from_this());
+    visible = point.visible;
     if (owner->family->reads_ask_more()) {
-      owner->cover.emplace(*view, owner->family->order, visible, owner->family->range_deletes.Stand(visible));
+      owner->cover.emplace(**owner->view, owner->family->order, visible, owner->family->range_deletes.Stand(visible));
       filter.emplace(*owner->family, visible);
     }
   }
@@ -332,7 +334,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                      .family = owner->family.get(),
                      .view = &**owner->view,
                      .visible = iterator.visible,
-                     .complete = complete,
+                     .complete = read_only_ ? visible : complete,
                      .adds = options.snapshot == nullptr};
   iterator.key_filter = options.key_filter;
   const bool filters = filter.has_value() && filter->epoch() != nullptr;
@@ -354,9 +356,13 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
 }
 
 std::shared_ptr<const Snapshot> Engine::GetSnapshot() {
-  if (core_->Forked()) return state_->snapshots->Take(state_->VisibleSequence(), core_);
+  if (core_->Forked()) {
+    const JointView* const views = state_->joint_view();
+    return state_->snapshots->Take(state_->VisibleSequence(), core_,
+                                   views != nullptr ? views->shared_from_this() : nullptr);
+  }
   StateLock lock(state_.get());
-  return state_->snapshots->Take(state_->VisibleSequence(), core_);
+  return state_->snapshots->Take(state_->VisibleSequence(), core_, state_->current_joint_view());
 }
 
 }  // namespace sepal

@@ -11,6 +11,7 @@
 #include "db/engine/core/shared_resources_impl.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
+#include "db/engine/open/range_tables.h"
 #include "db/format/file_names.h"
 #include "util/base/check.h"
 #include "util/base/random.h"
@@ -39,7 +40,10 @@ absl::Status Opening::Open() {
   // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
   RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(PublishFamilies());
-  return options_.read_only ? absl::OkStatus() : StartWriting();
+  if (!options_.read_only) return StartWriting();
+  // Tables and memtables hold the value files that they need.
+  parts_.core->values.LetGo();
+  return absl::OkStatus();
 }
 
 // The logs still hold what is in them. The next try would write them again beside these, until the disk is full.
@@ -284,16 +288,9 @@ absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const 
 absl::Status Opening::MakeFamilies() {
   for (auto& [id, described] : state_.families) {
     if (families_.contains(id)) continue;
-    ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(options_, path_, described.creation, described.schema));
-    // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
-    if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
-    if (options.ttl.count() > 0) parts_.core->expiry.NoteTtl();
-    parts_.core->values.NoteFamily(options.separate_from);
-    const CompactionPolicy policy = PolicyFor(options, tuning_);
-    const FamilySchema schema = MakeSchema(options, described.schema);
-    const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema);
+    ASSIGN_OR_RETURN(FamilyRef family, MakeFamily(options_, parts_.core.get(), id, described));
     described.tables.OrderBy(family->order);
-    families_.emplace(id, family);
+    families_.emplace(id, std::move(family));
   }
   return absl::OkStatus();
 }
@@ -326,7 +323,7 @@ absl::Status Opening::CheckTables() {
   for (auto& [id, described] : state_.families) {
     ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
     RETURN_IF_ERROR(CheckTablesOf(*version, &named));
-    ASSIGN_OR_RETURN(version, LoadRangeTombstones(std::move(version)));
+    ASSIGN_OR_RETURN(version, LoadRangeTombstones(parts_.core.get(), std::move(version)));
     replay_->AddFamily(id, families_.at(id)->order, described.flushed_through, version.get());
     // What the logs bring goes on from here.
     described.tables = VersionBuilder(version, MakeTable());
@@ -335,25 +332,6 @@ absl::Status Opening::CheckTables() {
     if (!named[i]) stray_tables_.push_back(listing_.tables[i].number);
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<VersionRef> Opening::LoadRangeTombstones(VersionRef version) const {
-  if (version->range_tables().empty()) return version;
-  FamilyTableOpener opener = parts_.core->Opener(version->order());
-  for (const TableRef& table : version->range_tables()) {
-    absl::StatusOr<std::shared_ptr<const TableReader>> reader = table->ShareReader(&opener);
-    if (options_.read_only && absl::IsNotFound(reader.status())) {
-      return absl::AbortedError(absl::StrFormat("%s: the writer has removed %s meanwhile; open it again", path_,
-                                                TableFileName(table->number())));
-    }
-    RETURN_IF_ERROR(reader.status());
-    absl::StatusOr<RangeTombstonesRef> tombstones = ReadRangeTable(version->order(), *std::move(reader));
-    if (!tombstones.ok()) {
-      return Annotate(tombstones.status(), absl::StrFormat("%s/%s", path_, TableFileName(table->number())));
-    }
-    table->SetRangeTombstones(*std::move(tombstones));
-  }
-  return version->WithRangeTombstones();
 }
 
 absl::Status Opening::CheckTablesOf(const Version& version, std::vector<bool>* named) const {

@@ -85,8 +85,6 @@ class Opening {
   void LetValueFilesGo();
   void StartValues();
   // Marks the tables of `version` among the listed ones.
-  // With what its tables of range tombstones hold in memory.
-  absl::StatusOr<VersionRef> LoadRangeTombstones(VersionRef version) const;
   absl::Status CheckTablesOf(const Version& version, std::vector<bool>* named) const;
   std::span<const DirectoryEntry> ListingOfLogs() const;
   // Makes the shared objects of tables; `parts_.core` must be there by then.

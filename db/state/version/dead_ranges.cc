@@ -53,6 +53,13 @@ void DeadRanges::Add(const KeyPosition& begin, const KeyPosition& end, SequenceN
   count_.store(ranges_.size(), std::memory_order_relaxed);
 }
 
+void DeadRanges::Forget() {
+  if (!any()) return;
+  MutexLock lock(&mutex_);
+  ranges_.clear();
+  count_.store(0, std::memory_order_relaxed);
+}
+
 void DeadRanges::Cut(std::string_view key) {
   MutexLock lock(&mutex_);
   if (!Find(key).has_value()) return;

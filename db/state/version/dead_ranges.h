@@ -11,10 +11,10 @@
 // a reader that is n keys behind has about 3n to walk over, and a range is made of about as many parts as its number of
 // keys has digits.
 //
-// `Add` and `Cut` require the commit mutex: a call that adds knows that no update is on its way, and a put cuts before
-// it is visible, so that a reader which could see the put no longer finds the range. All others may be called from any
-// thread at any time. Cost: a reader or writer of a family without ranges pays one relaxed load; else a lock and a
-// binary search.
+// `Add`, `Cut` and `Forget` require the commit mutex: a call that adds knows that no update is on its way, and a put
+// cuts before it is visible, so that a reader which could see the put no longer finds the range. All others may be
+// called from any thread at any time. Cost: a reader or writer of a family without ranges pays one relaxed load; else a
+// lock and a binary search.
 #pragma once
 
 #include <atomic>
@@ -64,6 +64,8 @@ class DeadRanges {
   void Add(const KeyPosition& begin, const KeyPosition& end, SequenceNumber as_of, uint64_t keys);
   // A value of `key` is about to become visible.
   void Cut(std::string_view key);
+  // Values of any keys are.
+  void Forget();
 
   size_t size() const { return count_.load(std::memory_order_relaxed); }
   // Verifies order and disjointness.

@@ -1,6 +1,7 @@
 #include "db/state/version/snapshot_list.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -24,30 +25,35 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 
 class SnapshotList::Held final : public Snapshot {
  public:
-  Held(std::shared_ptr<SnapshotList> list, SequenceNumber sequence, std::shared_ptr<const void> owner)
-      : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)) {}
+  Held(std::shared_ptr<SnapshotList> list, SequenceNumber sequence, std::shared_ptr<const void> owner,
+       std::shared_ptr<const JointView> views)
+      : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)), views_(std::move(views)) {}
   ~Held() override {
     if (ForkGeneration() != list_->fork_generation_) {
-      LeakAfterFork(std::pair(std::move(list_), std::move(owner_)));
+      LeakAfterFork(std::tuple(std::move(list_), std::move(owner_), std::move(views_)));
     } else {
       list_->Release(sequence_);
     }
   }
   uint64_t sequence() const override { return sequence_.value(); }
   const void* owner() const { return owner_.get(); }
+  const JointView* views() const { return views_.get(); }
 
  private:
   std::shared_ptr<SnapshotList> list_;
   SequenceNumber sequence_;
   std::shared_ptr<const void> owner_;
+  // Goes before the owner, whose memory it lies in.
+  std::shared_ptr<const JointView> views_;
 };
 
-std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std::shared_ptr<const void> owner) {
+std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
+                                                   std::shared_ptr<const JointView> views) {
   if (ForkGeneration() == fork_generation_) {
     MutexLock lock(&mutex_);
     ++held_[sequence];
   }
-  return std::make_shared<Held>(shared_from_this(), sequence, std::move(owner));
+  return std::make_shared<Held>(shared_from_this(), sequence, std::move(owner), std::move(views));
 }
 
 void SnapshotList::Release(SequenceNumber sequence) {
@@ -97,6 +103,8 @@ std::string SnapshotList::ToString() const {
   }
   return out;
 }
+
+const JointView* SnapshotList::ViewsOf(const Snapshot* snapshot) { return static_cast<const Held*>(snapshot)->views(); }
 
 const void* SnapshotList::OwnerOf(const Snapshot* snapshot) { return static_cast<const Held*>(snapshot)->owner(); }
 

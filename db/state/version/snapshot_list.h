@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "db/format/version_edit.h"
+#include "db/state/version/joint_view.h"
 #include "sepal/snapshot.h"
 #include "util/base/numbers.h"
 #include "util/thread/fork.h"
@@ -31,7 +32,9 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
   // The snapshot keeps `owner` alive, and `owner` identifies its database. In a child made by `fork` it is not listed.
-  std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner);
+  // `views`: what it is a snapshot of, where that is not simply the database's newest; it keeps that too.
+  std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
+                                       std::shared_ptr<const JointView> views = nullptr);
   // Ascending, without duplicates.
   std::vector<SequenceNumber> Sequences() const;
   std::optional<SequenceNumber> Oldest() const;
@@ -43,6 +46,8 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // Identifies the database of a snapshot.
   static const void* OwnerOf(const Snapshot* snapshot);
+  // Null: it was taken without.
+  static const JointView* ViewsOf(const Snapshot* snapshot);
 
  private:
   class Held;

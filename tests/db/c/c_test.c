@@ -358,6 +358,23 @@ static void test_administration(sepal_t* db, const sepal_readoptions_t* ro, cons
   CHECK_OK();
 }
 
+static void test_catch_up(sepal_t* reader, const char* directory, const sepal_readoptions_t* ro,
+                          const sepal_writeoptions_t* wo) {
+  begin("catch up");
+  sepal_options_t* options = sepal_options_create();
+  sepal_t* writer = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(writer, wo, "caught", "up");
+  check_get(reader, ro, "caught", NULL);
+  sepal_catch_up(reader, &error);
+  CHECK_OK();
+  check_get(reader, ro, "caught", "up");
+  sepal_catch_up(writer, &error);
+  expect_error("FAILED_PRECONDITION");
+  sepal_close(writer);
+  sepal_options_destroy(options);
+}
+
 static void test_families(sepal_t* db, const sepal_options_t* options, const char* directory,
                           const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
   begin("families");
@@ -685,6 +702,7 @@ int main(void) {
   check_get(db, ro, "box", "c");
   sepal_put(db, wo, "k", 1, "v", 1, &error);
   expect_error("FAILED_PRECONDITION");
+  test_catch_up(db, checkpoint, ro, wo);
   sepal_close(db);
   sepal_options_set_take_over(options, 1);
   CHECK(sepal_open(options, checkpoint, &error) == NULL);
