@@ -13,7 +13,7 @@ namespace sepal::reliability {
 
 namespace {
 
-constexpr uint64_t kKeys = 30;
+constexpr uint64_t kScriptKeys = 30;
 // Of a range that is deleted, where no end is said.
 constexpr uint64_t kRangeKeys = 6;
 
@@ -96,9 +96,9 @@ class Parser {
       return Wrong("no update");
     }
     if (Eat(word, "+")) {
-      update.key = counter_++ % kKeys;
+      update.key = counter_++ % kScriptKeys;
     } else if (Eat(word, "?")) {
-      update.key = random_.Uniform(kKeys);
+      update.key = random_.Uniform(kScriptKeys);
     } else if (!Number(word, &update.key)) {
       return Wrong("no key");
     }

@@ -15,7 +15,7 @@ namespace sepal::reliability {
 
 namespace {
 
-constexpr uint64_t kKeys = 6;
+constexpr uint64_t kTransactionKeys = 6;
 constexpr uint64_t kClients = 4;
 constexpr int kTransactionsOfAClient = 15;
 
@@ -33,7 +33,7 @@ std::vector<uint64_t> NumbersOf(const Lists& lists, const std::string& key) {
 
 // Reads all keys, as one range.
 absl::Status ScanAll(Transaction* transaction, CommittedTransaction* done) {
-  for (uint64_t key = 0; key < kKeys; ++key) done->read[NumberedKey(key)] = "";
+  for (uint64_t key = 0; key < kTransactionKeys; ++key) done->read[NumberedKey(key)] = "";
   const std::unique_ptr<Iterator> iterator = transaction->NewIterator();
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
     done->read[std::string(iterator->key())] = iterator->value();
@@ -48,7 +48,7 @@ absl::Status RunOne(DB* db, const TransactionOptions& options, Random* random, C
   *number = transaction->id();
   if (random->OneIn(4)) RETURN_IF_ERROR(ScanAll(transaction.get(), done));
   for (uint64_t count = 1 + random->Uniform(3); count > 0; --count) {
-    const std::string key = NumberedKey(random->Uniform(kKeys));
+    const std::string key = NumberedKey(random->Uniform(kTransactionKeys));
     const bool appends = random->OneIn(2);
     const absl::StatusOr<std::string> list =
         appends && random->OneIn(2) ? transaction->GetForUpdate(key) : transaction->Get(key);

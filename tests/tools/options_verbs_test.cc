@@ -215,7 +215,7 @@ TEST_F(OptionsVerbsTest, TheClockIsShownAndAcceptedAfterAWrongOneWasSetRight) {
   const Outcome accepted = RunSepal({"db", "clock", db_, "--accept", "--json"});
   EXPECT_EQ(accepted.exit, kExitOk) << accepted.err;
   EXPECT_FALSE(Has(LastJson(accepted.out).at("clock").get<std::string>(), "set back")) << accepted.out;
-  EXPECT_EQ(RunSepal({"db", "get", db_, "session"}).out, "Ada\n");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "session"}).out, "Ada");
 }
 
 }  // namespace
