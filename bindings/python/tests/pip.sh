@@ -30,7 +30,9 @@ for from in "$source" "$work"/sepal-*.tar.gz; do
   PKG_CONFIG_PATH=${pc%/*} CXX=$compiler "$work/env/bin/pip" install --no-index --force-reinstall "$from" \
     >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 done
-"$work/env/bin/pip" show --files sepal | grep -q 'sepal/py.typed'
+# Not by a pipe: pip takes it for an error when grep has seen enough.
+"$work/env/bin/pip" show --files sepal >"$work/log"
+grep -q 'sepal/py.typed' "$work/log"
 cd "$source/tests"
 PYTHONDONTWRITEBYTECODE=1 "$work/env/bin/python" -m unittest test_basics test_stubs test_mapping
 "$work/env/bin/pip" uninstall -y sepal >/dev/null
