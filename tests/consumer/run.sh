@@ -22,7 +22,8 @@ done
 "$work/build/consumer_filter_both"
 "$work/build/consumer_filter_c"
 for program in consumer_filter consumer_filter_c; do
-  if nm -C "$work/build/$program" | grep -q 'sepal::DB::'; then
+  # All of it is read: a broken pipe would count as nothing found.
+  if nm -C "$work/build/$program" | grep 'sepal::DB::' >/dev/null; then
     echo "sepal::filter brings the engine with it"
     exit 1
   fi
