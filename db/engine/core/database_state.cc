@@ -27,24 +27,21 @@ absl::Status EngineState::CheckLock() {
   return status;
 }
 
-// Snapshots of those names that others hold are of the value before, and stay so.
+// The caller has taken the names of before away: their snapshots hold the core, which must not be left to its epochs.
+// Those that others hold are of the value before, and stay so.
 void EngineState::PublishJointView(SequenceNumber sequence, std::span<const KeptSnapshot> named) {
   std::vector<JointView::Part> parts;
   parts.reserve(families.size());
   for (const auto& [id, family] : families) parts.push_back({family->id, family->current()});
   auto next = std::make_shared<const JointView>(sequence, std::move(parts));
-  auto old_names = std::exchange(named_snapshots, {});
+  SEPAL_DCHECK(named_snapshots.empty());
   for (const KeptSnapshot& kept : named) {
     named_snapshots.emplace(kept.name, NamedSnapshotHold{kept, snapshots->Take(kept.sequence, core, next)});
   }
   visible.store(sequence.value(), std::memory_order_release);
   joint_view_.store(next.get(), std::memory_order_seq_cst);
   std::shared_ptr<const JointView> old = std::exchange(current_joint_view_, std::move(next));
-  // Their release takes locks.
-  core->epochs.Defer([old = std::move(old), old_names = std::move(old_names)]() mutable {
-    old_names.clear();
-    old.reset();
-  });
+  core->epochs.Defer([old = std::move(old)]() mutable { old.reset(); });
 }
 
 absl::Status EngineState::Error() const {

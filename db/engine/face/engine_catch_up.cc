@@ -33,9 +33,11 @@ absl::Status Engine::NoView(const Family& family) const {
 }
 
 void Engine::BeginReading(SequenceNumber last_sequence) {
+  decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks
   StateLock lock(state_.get());
+  old_names.swap(state_->named_snapshots);
   std::vector<KeptSnapshot> named;
-  for (const auto& [name, hold] : state_->named_snapshots) named.push_back(hold.kept);
+  for (const auto& [name, hold] : old_names) named.push_back(hold.kept);
   state_->PublishJointView(last_sequence, named);
   live_reader_ = std::make_unique<LiveReader>(core_.get(), state_.get(), catalog_.get());
 }

@@ -296,7 +296,9 @@ void CatchingUp::Publish() {
       {.range_deletes = now.range_deletes, .value_files = now.value_files, .chunked_values = now.chunked_values});
   std::vector<KeptSnapshot> named;
   for (const auto& [name, kept] : now.snapshots) named.push_back(kept);
+  decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks
   StateLock lock(state_);
+  old_names.swap(state_->named_snapshots);
   // Before no view is found of them.
   for (const auto& [id, part] : before_) {
     if (parts_.contains(id)) continue;
