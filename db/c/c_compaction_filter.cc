@@ -1,7 +1,6 @@
 // The C interface: filters of compactions.
 #include "sepal/c_compaction_filter.h"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -140,9 +139,7 @@ const char* sepal_filter_entry_value(sepal_filter_entry_t* entry, size_t* vlen) 
 }
 uint64_t sepal_filter_entry_expires_at(const sepal_filter_entry_t* entry) {
   const auto at = entry->rep.expires_at();
-  return at.has_value()
-             ? static_cast<uint64_t>(std::chrono::floor<std::chrono::milliseconds>(*at).time_since_epoch().count())
-             : 0;
+  return at.has_value() ? sepal::MillisOf(*at) : 0;
 }
 void sepal_filter_entry_set_bytes(sepal_filter_entry_t* entry, const char* bytes, size_t size) {
   entry->bytes = sepal::BytesOf(bytes, size);

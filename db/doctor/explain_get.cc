@@ -260,8 +260,7 @@ std::string GetExplanation::ToString() const {
   if (refused) absl::StrAppendFormat(&text, ", refused by the filter at epoch '%s'", Printable(filter_epoch));
   if (found && expires) text += ", which expire";
   if (expires_at.has_value()) {
-    absl::StrAppend(&text, " at ",
-                    absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromChrono(*expires_at), absl::UTCTimeZone()));
+    absl::StrAppend(&text, " at ", TimeText(*expires_at));
   }
   if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
   if (range_deleted_at > 0) absl::StrAppendFormat(&text, "; a range with the key was deleted at %u", range_deleted_at);

@@ -2,7 +2,7 @@
 //
 // Laws:
 // - The file has that value and nothing else. So it is never emptied: it goes as a whole, with the last that refers to
-//   it, and who writes other values does not wait for it.
+//   it, and no other write waits for it.
 // - What Finish returns is durable, value and name. So what a log refers to is there whatever becomes of the machine,
 // and
 //   no opening has to write it anew.

@@ -9,6 +9,7 @@
 #include "sepal/db.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal {
 
@@ -20,7 +21,7 @@ class FilterStage::JudgedEntry final : public FilterEntry {
       case Meaning::kExpiring: {
         const ExpiringValue expiring = ParseExpiringValue(value);
         value_ = expiring.value;
-        expires_at_ = std::chrono::system_clock::time_point(std::chrono::milliseconds(expiring.expiry_millis));
+        expires_at_ = TimeOfMillis(expiring.expiry_millis);
         break;
       }
       case Meaning::kReference:

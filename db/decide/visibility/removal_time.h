@@ -28,7 +28,7 @@ class RemovalTime {
   // `right`: a wall time that has been reached for certain, now that both clocks show `now`.
   RemovalTime(uint64_t right_millis, Clocks now) : line_{right_millis, now.monotonic_millis}, watched_(now) {}
 
-  // Believes the wall clock from `now` on, whatever it showed before: it was checked by somebody who knows.
+  // Believes the wall clock from `now` on, whatever it showed before.
   void Accept(Clocks now) { line_ = watched_ = now; }
 
   // The time up to which removals may go, now that both clocks show `now`; the monotonic one never goes back.

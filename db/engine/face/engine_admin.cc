@@ -1,7 +1,6 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "db/act/jobs/verify_values.h"
 #include "db/decide/compaction/live_bytes.h"
 #include "db/engine/catalog/named_snapshots.h"
@@ -10,6 +9,7 @@
 #include "db/format/file_names.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal {
 
@@ -119,15 +119,10 @@ uint64_t BlockCacheBytes(const MemoryBudget& budget) {
   return budget.used(MemoryPart::kDataBlocks) + budget.used(MemoryPart::kLeafPages) + budget.used(MemoryPart::kGuards);
 }
 
-std::string MillisText(uint64_t unix_millis) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(static_cast<int64_t>(unix_millis)),
-                          absl::UTCTimeZone());
-}
-
 std::string ClockText(const ExpiryClock::Reading& reading) {
-  std::string text =
-      absl::StrFormat("wall clock      %s\nkeys expire by  %s\nremoved up to   %s\n", MillisText(reading.wall_millis),
-                      MillisText(reading.now_millis), MillisText(reading.removal_millis));
+  std::string text = absl::StrFormat(
+      "wall clock      %s\nkeys expire by  %s\nremoved up to   %s\n", TimeText(TimeOfMillis(reading.wall_millis)),
+      TimeText(TimeOfMillis(reading.now_millis)), TimeText(TimeOfMillis(reading.removal_millis)));
   if (reading.now_millis > reading.wall_millis) {
     text += "the wall clock was set back: time stands still until it has caught up, or AcceptClock is called\n";
   }

@@ -76,7 +76,7 @@ class RangeTombstones {
   SequenceNumber highest_sequence() const { return highest_; }
   size_t MemoryBytes() const;
 
-  // The newest delete at or below `visible` that covers `key`; 0 if there is none. Cost: a binary search by 8 bytes.
+  // The newest delete at or below `visible` that covers `key`; 0 if there is none. Cost: a search by 8 bytes.
   SequenceNumber Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const;
   // The fragment that `key` lies in, or the stretch between two.
   RangeStretch StretchAt(const KeyOrder& order, std::string_view key, SequenceNumber visible) const;

@@ -6,20 +6,16 @@
 #include <ostream>
 
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "sepal/named_snapshots.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal::tools {
 namespace {
-
-std::string TimeText(std::chrono::system_clock::time_point time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromChrono(time), absl::UTCTimeZone());
-}
 
 // The words of one that a database lists.
 nlohmann::json SnapshotJson(const NamedSnapshot& snapshot) {

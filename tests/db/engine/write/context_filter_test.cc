@@ -83,12 +83,7 @@ class ContextFilterTest : public ::testing::Test {
   ContextFilterTest() { database.options.family.context_filter = filter; }
 
   DB* db() { return database.db.get(); }
-  std::string Read(std::string_view key, const ReadOptions& options = {}) {
-    const absl::StatusOr<std::string> value = db()->Get(key, options);
-    if (absl::IsNotFound(value.status())) return "absent";
-    EXPECT_OK(value.status());
-    return value.value_or("failed");
-  }
+  std::string Read(std::string_view key, const ReadOptions& options = {}) { return Value(db(), key, options); }
   uint64_t EntriesInTables() { return NumberProperty(db(), "sepal.num-entries"); }
   void PutAll(const std::map<std::string, std::string>& entries) {
     for (const auto& [key, value] : entries) ASSERT_OK(db()->Put(key, value));
@@ -143,11 +138,11 @@ TEST_F(ContextFilterTest, WhatIsRemovedIsGoneAndItsSpaceToo) {
   ASSERT_OK(database.Open());
   PutAll({{"a", "1"}, {"b", "2"}, {"c", "3"}});
   ASSERT_OK(db()->CompactRange());
-  EXPECT_EQ(Read("b"), "absent");
+  EXPECT_EQ(Read("b"), "NOT_FOUND");
   EXPECT_EQ(EntriesInTables(), 2u);
   ASSERT_OK(database.Reopen());
   EXPECT_EQ(Read("a"), "1");
-  EXPECT_EQ(Read("b"), "absent");
+  EXPECT_EQ(Read("b"), "NOT_FOUND");
   EXPECT_OK(db()->CheckConsistency());
 }
 
@@ -179,8 +174,8 @@ TEST_F(ContextFilterTest, OneAnswerRemovesAllThroughAKey) {
   PutAll({{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}, {"e", "5"}});
   ASSERT_OK(db()->CompactRange());
   EXPECT_THAT(filter->TakeAsked(), ElementsAre("a", "b", "e"));
-  EXPECT_EQ(Read("c"), "absent");
-  EXPECT_EQ(Read("d"), "absent");
+  EXPECT_EQ(Read("c"), "NOT_FOUND");
+  EXPECT_EQ(Read("d"), "NOT_FOUND");
   EXPECT_EQ(Read("e"), "5");
 }
 
@@ -196,11 +191,11 @@ TEST_F(ContextFilterTest, WhatASnapshotSeesIsNotAskedAbout) {
   EXPECT_EQ(Read("old", then), "1");
   EXPECT_EQ(Read("both", then), "1");
   EXPECT_EQ(Read("old"), "1");
-  EXPECT_EQ(Read("both"), "absent") << "the older version stays hidden";
-  EXPECT_EQ(Read("new"), "absent");
+  EXPECT_EQ(Read("both"), "NOT_FOUND") << "the older version stays hidden";
+  EXPECT_EQ(Read("new"), "NOT_FOUND");
   snapshot.reset();
   ASSERT_OK(db()->CompactRange());
-  EXPECT_EQ(Read("old"), "absent");
+  EXPECT_EQ(Read("old"), "NOT_FOUND");
   EXPECT_EQ(EntriesInTables(), 0u);
 }
 
@@ -243,7 +238,7 @@ TEST_F(ContextFilterTest, WhatIsRemovedAboveOlderVersionsHidesThem) {
   }
   EXPECT_THAT(filter->TakeAsked(), testing::Not(IsEmpty()));
   ASSERT_OK(db()->CompactRange());
-  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(Read(NumberedKey(i)), "absent");
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(Read(NumberedKey(i)), "NOT_FOUND");
   EXPECT_EQ(EntriesInTables(), 300u);
 }
 
@@ -257,7 +252,7 @@ TEST_F(ContextFilterTest, AFailureKeepsTheEntriesIsToldAndReturnedByCompactRange
   const absl::Status failed = db()->CompactRange();
   EXPECT_TRUE(absl::IsUnavailable(failed)) << failed;
   EXPECT_THAT(std::string(failed.message()), HasSubstr("does not answer"));
-  EXPECT_EQ(Read("a"), "absent");
+  EXPECT_EQ(Read("a"), "NOT_FOUND");
   EXPECT_EQ(Read("b"), "2");
   EXPECT_EQ(Read("c"), "3") << "the rest of the part passes as it is";
   ASSERT_OK(db()->Put("d", "writes go on"));
@@ -281,7 +276,22 @@ TEST_F(ContextFilterTest, AnExpiringEntryTellsItsTimeAndKeepsItWhenItIsChanged) 
   EXPECT_EQ(told, then);
   EXPECT_EQ(Read("k"), "w");
   database.clock->Jump(60'000);
-  EXPECT_EQ(Read("k"), "absent");
+  EXPECT_EQ(Read("k"), "NOT_FOUND");
+}
+
+TEST_F(ContextFilterTest, ATimeBeyondWhatTheClockCanShowIsTheLastThatItCan) {
+  std::optional<std::chrono::system_clock::time_point> told;
+  filter->Set([&](const FilterEntry& entry) -> absl::StatusOr<FilterVerdict> {
+    told = entry.expires_at();
+    return FilterVerdict::Keep();
+  });
+  ASSERT_OK(database.Open());
+  constexpr int64_t kYearMillis = int64_t{365} * 24 * 3'600'000;
+  ASSERT_OK(db()->Put("k", "v", {.ttl = std::chrono::milliseconds(7000 * kYearMillis)}));
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_TRUE(told.has_value());
+  EXPECT_GT(*told, std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'000)));
+  EXPECT_EQ(told, db()->ExplainGet("k")->expires_at);
 }
 
 TEST_F(ContextFilterTest, OperandsAndWhatTheyBuildOnAreNotAskedAbout) {
@@ -312,7 +322,7 @@ TEST_F(ContextFilterTest, ValuesInValueFilesAreReadWhereTheyAreAskedFor) {
   ASSERT_OK(db()->CompactRange());
   EXPECT_EQ(Read("changed"), std::string(2000, 'w'));
   EXPECT_EQ(Read("kept"), large);
-  EXPECT_EQ(Read("removed"), "absent");
+  EXPECT_EQ(Read("removed"), "NOT_FOUND");
   ASSERT_OK(database.Reopen());
   EXPECT_EQ(Read("changed"), std::string(2000, 'w'));
   EXPECT_EQ(Read("kept"), large);

@@ -50,6 +50,13 @@ class ExpiringPutTest : public ::testing::Test {
     return value.value_or("failed");
   }
   uint64_t EntriesInTables() { return NumberProperty(db(), "sepal.num-entries"); }
+  // "k" would live for a year, lies in a table, and the clock goes ten years ahead.
+  void OpenPutFlushAndJump() {
+    ASSERT_OK(database.Open());
+    ASSERT_OK(PutFor("k", "v", kYear));
+    ASSERT_OK(db()->Flush());
+    Jump(10 * kYear);
+  }
   std::string Clock() { return db()->GetProperty("sepal.clock").value(); }
   // All writing and merging is done.
   void Compact() {
@@ -163,10 +170,7 @@ TEST_F(ExpiringPutTest, WhatAnExpiredTableHidesStaysHidden) {
 }
 
 TEST_F(ExpiringPutTest, NoTableIsDroppedBeforeAJumpIsBelieved) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(PutFor("k", "v", kYear));
-  ASSERT_OK(db()->Flush());
-  Jump(10 * kYear);
+  OpenPutFlushAndJump();
   ASSERT_OK(db()->WaitForBackgroundWork());
   EXPECT_EQ(Read("k"), "absent");
   EXPECT_EQ(EntriesInTables(), 1u);
@@ -174,10 +178,7 @@ TEST_F(ExpiringPutTest, NoTableIsDroppedBeforeAJumpIsBelieved) {
 
 // A clock that a machine got wrong by years, and that is set right minutes later.
 TEST_F(ExpiringPutTest, AClockThatJumpsHidesAtOnceAndDestroysNothing) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(PutFor("k", "v", kYear));
-  ASSERT_OK(db()->Flush());
-  Jump(10 * kYear);
+  OpenPutFlushAndJump();
   EXPECT_EQ(Read("k"), "absent");
   ASSERT_OK(db()->Put("other", "v"));
   Compact();
@@ -189,10 +190,7 @@ TEST_F(ExpiringPutTest, AClockThatJumpsHidesAtOnceAndDestroysNothing) {
 }
 
 TEST_F(ExpiringPutTest, AJumpThatStandsForTenMinutesIsBelieved) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(PutFor("k", "v", kYear));
-  ASSERT_OK(db()->Flush());
-  Jump(10 * kYear);
+  OpenPutFlushAndJump();
   ASSERT_OK(db()->Put("other", "v"));
   Compact();
   EXPECT_EQ(EntriesInTables(), 2);
@@ -203,10 +201,7 @@ TEST_F(ExpiringPutTest, AJumpThatStandsForTenMinutesIsBelieved) {
 }
 
 TEST_F(ExpiringPutTest, AJumpThatIsAcceptedIsBelievedAtOnce) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(PutFor("k", "v", kYear));
-  ASSERT_OK(db()->Flush());
-  Jump(10 * kYear);
+  OpenPutFlushAndJump();
   EXPECT_THAT(Clock(), HasSubstr("removals wait"));
   ASSERT_OK(db()->AcceptClock());
   EXPECT_THAT(Clock(), Not(HasSubstr("removals wait")));
@@ -238,10 +233,7 @@ TEST_F(ExpiringPutTest, OfAClockThatWasSetRightTimeGoesBackWhereItIsAccepted) {
 }
 
 TEST_F(ExpiringPutTest, AnAcceptedClockSurvivesALossOfPower) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(PutFor("k", "v", kYear));
-  ASSERT_OK(db()->Flush());
-  Jump(10 * kYear);
+  OpenPutFlushAndJump();
   EXPECT_EQ(Read("k"), "absent");
   ASSERT_OK(db()->Put("other", "v"));
   ASSERT_OK(db()->Flush());  // keeps the wrong time
