@@ -75,15 +75,15 @@ class ContextFilterOfC final : public sepal::ContextFilter {
   absl::StatusOr<sepal::FilterVerdict> Judge(const sepal::FilterEntry& entry) override {
     sepal_filter_entry_t of_c{.rep = entry};
     switch (judge_->judge(judge_->state, output_level_, last_level_ ? 1 : 0, manual_ ? 1 : 0, &of_c)) {
-      case sepal_filter_keep:
+      case sepal_verdict_keep:
         return sepal::FilterVerdict::Keep();
-      case sepal_filter_remove:
+      case sepal_verdict_remove:
         return sepal::FilterVerdict::Remove();
-      case sepal_filter_change:
+      case sepal_verdict_change:
         return sepal::FilterVerdict::ChangeTo(std::move(of_c.bytes));
-      case sepal_filter_remove_through:
+      case sepal_verdict_remove_through:
         return sepal::FilterVerdict::RemoveThrough(std::move(of_c.bytes));
-      case sepal_filter_fail:
+      case sepal_verdict_fail:
         break;
     }
     return of_c.error.ok() ? absl::AbortedError("the filter with context failed, and does not say why") : of_c.error;

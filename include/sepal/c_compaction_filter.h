@@ -26,18 +26,18 @@ SEPAL_C_EXPORT void sepal_set_filter_epoch(sepal_t* db, sepal_column_family_t* f
 
 /* Filters with context (sepal/context_filter.h). */
 typedef enum {
-  sepal_filter_keep = 0,
-  sepal_filter_remove = 1,
-  sepal_filter_change = 2,         /* to the value that sepal_filter_entry_set_bytes gave */
-  sepal_filter_remove_through = 3, /* the key that sepal_filter_entry_set_bytes gave */
-  sepal_filter_fail = 4            /* with sepal_filter_entry_set_error, or the error of sepal_filter_entry_value */
+  sepal_verdict_keep = 0,
+  sepal_verdict_remove = 1,
+  sepal_verdict_change = 2,         /* to the value that sepal_filter_entry_set_bytes gave */
+  sepal_verdict_remove_through = 3, /* the key that sepal_filter_entry_set_bytes gave */
+  sepal_verdict_fail = 4            /* with sepal_filter_entry_set_error, or the error of sepal_filter_entry_value */
 } sepal_filter_verdict_t;
 
 typedef struct sepal_filter_entry_t sepal_filter_entry_t;
 /* Valid until `judge` returns. */
 SEPAL_C_EXPORT const char* sepal_filter_entry_key(const sepal_filter_entry_t* entry, size_t* klen);
 SEPAL_C_EXPORT uint64_t sepal_filter_entry_value_bytes(const sepal_filter_entry_t* entry);
-/* NULL where the value could not be read: return sepal_filter_fail then. */
+/* NULL where the value could not be read: return sepal_verdict_fail then. */
 SEPAL_C_EXPORT const char* sepal_filter_entry_value(sepal_filter_entry_t* entry, size_t* vlen);
 /* Milliseconds since 1970; 0: it does not expire. */
 SEPAL_C_EXPORT uint64_t sepal_filter_entry_expires_at(const sepal_filter_entry_t* entry);

@@ -40,20 +40,20 @@ static sepal_filter_verdict_t judge(void* state, int output_level, unsigned char
   CHECK(klen > 0 && output_level >= 1 && last_level && manual);
   switch (key[0]) {
     case 'r':
-      return sepal_filter_remove;
+      return sepal_verdict_remove;
     case 'c':
       CHECK(sepal_filter_entry_value(entry, &vlen) != NULL && vlen == sepal_filter_entry_value_bytes(entry));
       CHECK(sepal_filter_entry_expires_at(entry) == 0);
       sepal_filter_entry_set_bytes(entry, "changed", 7);
-      return sepal_filter_change;
+      return sepal_verdict_change;
     case 't':
       sepal_filter_entry_set_bytes(entry, "tz", 2);
-      return sepal_filter_remove_through;
+      return sepal_verdict_remove_through;
     case 'z':
       sepal_filter_entry_set_error(entry, "no idea");
-      return sepal_filter_fail;
+      return sepal_verdict_fail;
     default:
-      return sepal_filter_keep;
+      return sepal_verdict_keep;
   }
 }
 
