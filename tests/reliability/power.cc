@@ -23,7 +23,9 @@ namespace {
 
 constexpr int kDeepest = 3;
 constexpr uint64_t kStatesOfACopy = 6;
-constexpr uint64_t kCopyOneCallIn = 3;
+// Round by round twice as many of the file calls are tried, so that a short run has met every script.
+constexpr uint64_t kCopyOneCallInAtFirst = 48;
+constexpr uint64_t kCopyOneCallInLater = 3;
 constexpr uint64_t kCopyOneRecoveryCallIn = 24;
 
 struct Moment {
@@ -41,6 +43,7 @@ class PowerSearch {
         script_(script),
         prefix_(absl::StrFormat("round=%u script=%s ", round, script.name)),
         random_(Mix64(search->seed() + round * 1000003) ^ Checksum64(script.name, 1)),
+        copy_one_call_in_(std::max(kCopyOneCallInAtFirst >> std::min<uint64_t>(round, 63), kCopyOneCallInLater)),
         a_sync_fails_(ForFailedSyncs(script) || (round + Checksum64(script.name, 0)) % 2 == 1),
         unmapped_((round + Checksum64(script.name, 2)) % 3 == 2) {}
 
@@ -78,7 +81,7 @@ class PowerSearch {
     database.files.SetTracing(!search_->only_case().empty());
     database.files.SetDecider([&](const FileCall& call) {
       if (!IsMutation(call.op)) return Fault::kNone;
-      if (random_.OneIn(kCopyOneCallIn)) moments->push_back({database.memory.Clone(), oracle, call.number});
+      if (random_.OneIn(copy_one_call_in_)) moments->push_back({database.memory.Clone(), oracle, call.number});
       const bool sync = call.op == FileOp::kSync || call.op == FileOp::kDirectorySync;
       if (!sync || failing_sync == 0 || --failing_sync > 0) return Fault::kNone;
       story_ = absl::StrFormat("call %u failed: %s\n", call.number, ToString(call));
@@ -151,6 +154,7 @@ class PowerSearch {
   const Script& script_;
   const std::string prefix_;
   Random random_;
+  const uint64_t copy_one_call_in_;
   const bool a_sync_fails_;
   const bool unmapped_;
   std::unordered_set<uint64_t> verified_;
