@@ -331,6 +331,11 @@ func (db *DB) Sync() error {
 	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_sync(raw, message) })
 }
 
+// CatchUp brings a read-only database to what its writer has written by now.
+func (db *DB) CatchUp() error {
+	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_catch_up(raw, message) })
+}
+
 // VerifyChecksums reads and checks every byte of every table.
 func (db *DB) VerifyChecksums() error {
 	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_verify_checksums(raw, message) })

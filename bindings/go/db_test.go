@@ -256,6 +256,30 @@ func TestErrors(t *testing.T) {
 	must(t, reader.Close())
 }
 
+func TestAViewCatchesUpByACallAndByItself(t *testing.T) {
+	db, directory := open(t, sepal.Options{})
+	view, err := sepal.Open(directory, sepal.Options{ReadOnly: true})
+	must(t, err)
+	defer view.Close()
+	follower, err := sepal.Open(directory, sepal.Options{ReadOnly: true, Follow: time.Millisecond})
+	must(t, err)
+	defer follower.Close()
+	must(t, db.Put([]byte("k"), []byte("v")))
+	if _, err = view.Get([]byte("k")); !errors.Is(err, sepal.NotFound) {
+		t.Error("a view does not move by itself", err)
+	}
+	must(t, view.CatchUp())
+	value, err := view.Get([]byte("k"))
+	must(t, err)
+	if string(value) != "v" {
+		t.Error(value)
+	}
+	for value = nil; string(value) != "v"; {
+		value, _ = follower.Get([]byte("k"))
+	}
+	refused(t, db.CatchUp(), sepal.FailedPrecondition)
+}
+
 func TestGoroutines(t *testing.T) {
 	db, _ := open(t, sepal.Options{})
 	var group sync.WaitGroup

@@ -34,8 +34,9 @@ type FamilyOptions struct {
 type Options struct {
 	CreateIfMissing bool
 	ErrorIfExists   bool
-	ReadOnly        bool  // a view as of the opening, also beside a process that writes
-	MemoryLimit     int64 // bytes of memory for everything; 0: 256 MiB
+	ReadOnly        bool          // a view as of the opening, also beside a process that writes
+	Follow          time.Duration // with ReadOnly: call CatchUp by itself so long after each call; 0: never
+	MemoryLimit     int64         // bytes of memory for everything; 0: 256 MiB
 	LogDirectory    string
 	Text            string // further options as text, as the sepal command takes them
 
@@ -64,6 +65,7 @@ func (o Options) raw() (*C.sepal_options_t, error) {
 	C.sepal_options_set_create_if_missing(raw, flag(o.CreateIfMissing))
 	C.sepal_options_set_error_if_exists(raw, flag(o.ErrorIfExists))
 	C.sepal_options_set_read_only(raw, flag(o.ReadOnly))
+	C.sepal_options_set_follow_milliseconds(raw, C.uint64_t(o.Follow.Milliseconds()))
 	if o.MemoryLimit != 0 {
 		C.sepal_options_set_memory_limit(raw, C.size_t(o.MemoryLimit))
 	}

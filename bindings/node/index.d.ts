@@ -27,6 +27,9 @@ import {
 export interface OpenOptions extends AbstractOpenOptions {
   /** A view as of the opening, also beside a process that writes. Default: false. */
   readOnly?: boolean | undefined
+  /** With `readOnly`: the view comes to what its writer has written by itself, so many milliseconds after each time.
+      Default: 0, never. */
+  followMilliseconds?: number | undefined
   /** Share the database with others of this process that open it with this option, in any thread. Default: false. */
   multithreading?: boolean | undefined
   /** Bytes of memory for everything. Default: 256 MiB. */

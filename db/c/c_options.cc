@@ -149,6 +149,9 @@ void sepal_options_set_background_threads(sepal_options_t* options, int threads)
 void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes) {
   options->rep.background_bytes_per_second = bytes;
 }
+void sepal_options_set_follow_milliseconds(sepal_options_t* options, uint64_t milliseconds) {
+  options->rep.follow_milliseconds = milliseconds;
+}
 void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds) {
   options->rep.scrub_seconds = seconds;
 }

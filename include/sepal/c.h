@@ -389,10 +389,10 @@ SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, uns
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
 SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds);
+SEPAL_C_EXPORT void sepal_options_set_follow_milliseconds(sepal_options_t* options, uint64_t milliseconds);
 SEPAL_C_EXPORT void sepal_options_set_log_directory(sepal_options_t* options, const char* directory);
 SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
-/* 0: none. */
 SEPAL_C_EXPORT void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros);
 /* The env is not copied: changes apply to databases that are opened later. It must outlive them and calls. */
 SEPAL_C_EXPORT void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env);

@@ -33,8 +33,8 @@ class SEPAL_EXPORT Executor {
   enum class Priority : uint8_t {
     kFlush,       // short; writers may wait for it
     kCompaction,  // long
-    kScrub,  // only with Options::scrub_seconds: one task for each database, which runs until that is closed and mostly
-             // waits, so that it needs a thread of its own
+    kScrub,  // only with Options::scrub_seconds or follow_milliseconds: one task for each database, which runs until that
+             // is closed and mostly waits, so that it needs a thread of its own
   };
   // Returns after all scheduled work has run.
   virtual ~Executor() = default;

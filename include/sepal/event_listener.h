@@ -102,11 +102,12 @@ class SEPAL_EXPORT EventListener {
   virtual void OnDamage(const DamageEvent&) {}
   // Called by the thread that made the call, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
-  // Called in four cases, of which `context` says which: the database has stopped accepting writes because a write or
+  // Called in five cases, of which `context` says which: the database has stopped accepting writes because a write or
   // a job failed; background work waits for disk space and continues once there is some (called at each check, four
   // times a second); it lacks the system's memory, and tries again up to twenty times (called each time) before the
-  // first case applies; or a compaction met damage. In the first case alone the property "sepal.background-error" is no
-  // longer "OK".
+  // first case applies; a compaction met damage; or a view cannot follow its writer (Options::follow_milliseconds; called
+  // once for a row of the same failures). In the first case alone the property "sepal.background-error" is no longer
+  // "OK".
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };
 

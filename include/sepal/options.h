@@ -108,6 +108,12 @@ struct Options {
   // it works beside a live writer. What it reads from the log may not survive a power loss. Cannot be combined with the
   // two options above (InvalidArgument).
   bool read_only = false;
+  // A read-only view calls DB::CatchUp by itself, so many milliseconds after the last call has ended, so that reads see
+  // what the writer did at most about so long ago. Without news a call costs little (durability.md). A call that fails
+  // leaves reads as they are; it is told to listeners (OnError), and the next ones come after twice the time each, up
+  // to a second, until one succeeds. The property "sepal.follow" shows how far behind the view can be. 0: never. Only
+  // with `read_only`, and not with `shared` (InvalidArgument). A user-provided executor (`env`) needs a thread for it.
+  uint64_t follow_milliseconds = 0;
   // Take the database over from another client of a shared store that has it open, or died with it: that one is fenced
   // first, so that every later write and sync of it fails with Aborted, and all that it acknowledged with `sync` is
   // there. Opening fails with Unimplemented where the file system cannot fence (Capabilities::fences): a lock on local
@@ -177,7 +183,8 @@ struct Options {
 
   // Memory and threads that this database shares with others (sepal/shared_resources.h); null: it has its own. Its
   // `memory_limit` and `background_threads` count then, in place of those above, and `memtable_bytes` is what this
-  // database may have of the limit; `scrub_seconds` and `env.executor` cannot be set (InvalidArgument).
+  // database may have of the limit; `scrub_seconds`, `follow_milliseconds` and
+  // `env.executor` cannot be set (InvalidArgument).
   std::shared_ptr<SharedResources> shared = nullptr;
 
   // The file system, clock, executor and random seed to use.

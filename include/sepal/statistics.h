@@ -49,6 +49,8 @@ enum class Ticker : uint8_t {
   kScrubDamage,      // blocks and values that were found damaged, counted again in each pass
   kValueBytes,       // bytes of values that were written to value files (ColumnFamilyOptions::separate_from)
   kValueBytesMoved,  // bytes of values that compactions moved out of value files that were mostly garbage
+  kCatchUps,         // calls of DB::CatchUp that succeeded, those of Options::follow_milliseconds too
+  kCatchUpFailures,  // those that failed
   kCount,
 };
 

@@ -71,6 +71,8 @@ constexpr Described<Ticker> kTickerTexts[] = {
      "Damaged blocks found in the background, counted again in each pass."},
     {Ticker::kValueBytes, "sepal_value_bytes_total", "Bytes of values written to value files."},
     {Ticker::kValueBytesMoved, "sepal_value_moved_bytes_total", "Bytes of values moved out of value files of garbage."},
+    {Ticker::kCatchUps, "sepal_catch_ups_total", "Times that a reader came to what its writer had written."},
+    {Ticker::kCatchUpFailures, "sepal_catch_up_failures_total", "Times that a reader could not come to it."},
 };
 static_assert(IsInOrder(kTickerTexts, Ticker::kCount));
 

@@ -90,6 +90,8 @@ constexpr Named<Ticker> kTickerNames[] = {
     {Ticker::kScrubDamage, "scrub.damage"},
     {Ticker::kValueBytes, "value.bytes"},
     {Ticker::kValueBytesMoved, "value.bytes.moved"},
+    {Ticker::kCatchUps, "catch_up.calls"},
+    {Ticker::kCatchUpFailures, "catch_up.failures"},
 };
 static_assert(IsInOrder(kTickerNames, Ticker::kCount));
 

@@ -26,9 +26,9 @@ const char* ThreadName(Executor::Priority priority) {
 
 }  // namespace
 
-// Starts one thread of each kind first.
+// Starts one thread of each kind that is wanted first.
 ThreadPool::ThreadPool(int flush_threads, int compaction_threads, bool scrubs)
-    : wanted_{std::max(flush_threads, 1), std::max(compaction_threads, 1), scrubs ? 1 : 0} {
+    : wanted_{flush_threads, compaction_threads, scrubs ? 1 : 0} {
   constexpr Priority kKinds[] = {Priority::kFlush, Priority::kCompaction, Priority::kScrub};
   const auto add = [this](Priority kind, int most) {
     int& count = counts_[static_cast<size_t>(kind)];

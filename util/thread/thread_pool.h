@@ -21,7 +21,7 @@ namespace sepal {
 
 class ThreadPool final : public Executor {
  public:
-  // Requests at least one thread of each kind, and one for scrubbing if `scrubs`.
+  // Requests so many threads, and one for scrubbing or following if `scrubs`. Of a kind that has none no work is taken.
   ThreadPool(int flush_threads, int compaction_threads, bool scrubs = false);
   ~ThreadPool() override;
 

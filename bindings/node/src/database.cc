@@ -121,17 +121,19 @@ bool TakeMemory(OptionReader& reader, sepal::Options* options) {
 bool TakeOpenRequest(napi_env env, napi_value object, OpenRequest* request) {
   OptionReader reader(env, object);
   sepal::Options& options = request->options;
-  size_t threads = 0;
+  size_t threads = 0, follow = 0;
   if (!reader.Flag("createIfMissing", &options.create_if_missing) ||
       !reader.Flag("errorIfExists", &options.error_if_exists) || !reader.Flag("readOnly", &options.read_only) ||
       !reader.Flag("directReads", &options.direct_reads) || !reader.Flag("infoLog", &options.info_log) ||
       !reader.Flag("multithreading", &request->shared) || !reader.Text("logDirectory", &options.log_directory) ||
       !reader.Size("blockSize", &options.family.block_bytes) || !reader.Size("backgroundThreads", &threads) ||
-      !TakeMemory(reader, &options) || !TakeCompression(env, object, &options.family.compression)) {
+      !reader.Size("followMilliseconds", &follow) || !TakeMemory(reader, &options) ||
+      !TakeCompression(env, object, &options.family.compression)) {
     return false;
   }
   // What is out of range stays so.
   options.background_threads = static_cast<int>(std::min<size_t>(threads, INT32_MAX));
+  options.follow_milliseconds = follow;
   return true;
 }
 

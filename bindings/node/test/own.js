@@ -150,6 +150,19 @@ test('options of the engine', async function (t) {
   await reader.close()
 })
 
+test('a view follows its writer', async function (t) {
+  const location = temporary()
+  const db = new SepalLevel(location)
+  await db.put('k', 'v')
+  const view = new SepalLevel(location, { readOnly: true, followMilliseconds: 1 })
+  await view.open()
+  await db.put('k', 'w')
+  while (await view.get('k') !== 'w') await new Promise(resolve => setTimeout(resolve, 1))
+  t.is(await view.get('k'), 'w')
+  await view.close()
+  await db.close()
+})
+
 test('destroy() and repair()', async function (t) {
   const location = temporary()
   const db = new SepalLevel(location)

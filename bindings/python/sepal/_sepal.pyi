@@ -85,6 +85,7 @@ class DB(_Family):
         create_if_missing: bool = ...,
         error_if_exists: bool = ...,
         read_only: bool = ...,
+        follow_milliseconds: int = ...,
         memory_limit: Optional[int] = ...,
         log_directory: Optional[_Path] = ...,
         compression: Optional[Literal["none", "snappy", "lz4", "zstd"]] = ...,

@@ -26,6 +26,7 @@ enum Argument : size_t {
   kComparator,
   kComparatorName,
   kReadOnly,
+  kFollowMilliseconds,
   kMemoryLimit,
   kLogDirectory,
   kBackgroundThreads,
@@ -34,10 +35,27 @@ enum Argument : size_t {
   kArguments,
 };
 constexpr std::array<const char*, kArguments> kOpenNames = {
-    "name",           "create_if_missing", "error_if_exists",    "paranoid_checks",        "write_buffer_size",
-    "max_open_files", "lru_cache_size",    "block_size",         "block_restart_interval", "max_file_size",
-    "compression",    "bloom_filter_bits", "comparator",         "comparator_name",        "read_only",
-    "memory_limit",   "log_directory",     "background_threads", "direct_reads",           "info_log",
+    "name",
+    "create_if_missing",
+    "error_if_exists",
+    "paranoid_checks",
+    "write_buffer_size",
+    "max_open_files",
+    "lru_cache_size",
+    "block_size",
+    "block_restart_interval",
+    "max_file_size",
+    "compression",
+    "bloom_filter_bits",
+    "comparator",
+    "comparator_name",
+    "read_only",
+    "follow_milliseconds",
+    "memory_limit",
+    "log_directory",
+    "background_threads",
+    "direct_reads",
+    "info_log",
 };
 constexpr Signature kOpen = {.function = "DB", .names = kOpenNames, .required = 1, .positional = 1};
 
@@ -86,6 +104,7 @@ bool TakeOptions(std::span<PyObject* const> taken, sepal::Options* options) {
       !TakeFlag(taken[kErrorIfExists], &options->error_if_exists) || !TakeFlag(taken[kReadOnly], &options->read_only) ||
       !TakeFlag(taken[kDirectReads], &options->direct_reads) || !TakeFlag(taken[kInfoLog], &options->info_log) ||
       !TakeMemory(taken, options) || !TakeCompression(taken[kCompression], &options->family.compression) ||
+      !TakeSize(taken[kFollowMilliseconds], "follow_milliseconds", &options->follow_milliseconds) ||
       !TakeSize(taken[kBlockSize], "block_size", &block) ||
       !TakeSize(taken[kBloomFilterBits], "bloom_filter_bits", &bits) ||
       !TakeSize(taken[kBackgroundThreads], "background_threads", &threads) ||

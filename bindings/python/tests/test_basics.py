@@ -100,6 +100,15 @@ class OpeningTest(DatabaseCase):
                 reader.put(b"k", b"w")
             self.assertEqual(raised.exception.code, "failed_precondition")
 
+    def test_a_view_follows(self):
+        with sepal.DB(self.path, read_only=True, follow_milliseconds=1) as view:
+            self.db.put(b"k", b"v")
+            while view.get(b"k") is None:
+                pass
+            self.assertEqual(view.get(b"k"), b"v")
+        with self.assertRaises(sepal.InvalidArgumentError):
+            sepal.DB(self.path + "2", follow_milliseconds=1, create_if_missing=True)
+
     def test_repair_and_destroy(self):
         with self.assertRaises(sepal.BusyError):
             sepal.destroy_db(self.path)

@@ -160,6 +160,10 @@ impl Db {
     pub fn sync(&self) -> Result<()> {
         check(|error| unsafe { ffi::sepal_sync(self.raw, error) })
     }
+    /// Brings a read-only database to what its writer has written by now.
+    pub fn catch_up(&self) -> Result<()> {
+        check(|error| unsafe { ffi::sepal_catch_up(self.raw, error) })
+    }
     /// Makes a copy in a directory that is missing or empty.
     pub fn checkpoint(&self, directory: impl AsRef<Path>) -> Result<()> {
         let directory = c_path(directory)?;

@@ -68,6 +68,7 @@ extern "C" {
     );
     pub fn sepal_flush(db: *mut sepal_t, family: *mut sepal_column_family_t, wait: c_uchar, error: ErrPtr);
     pub fn sepal_sync(db: *mut sepal_t, error: ErrPtr);
+    pub fn sepal_catch_up(db: *mut sepal_t, error: ErrPtr);
     pub fn sepal_checkpoint(db: *mut sepal_t, directory: Bytes, error: ErrPtr);
     pub fn sepal_verify_checksums(db: *mut sepal_t, error: ErrPtr);
 
@@ -126,6 +127,7 @@ extern "C" {
     pub fn sepal_options_set_create_if_missing(options: *mut sepal_options_t, value: c_uchar);
     pub fn sepal_options_set_error_if_exists(options: *mut sepal_options_t, value: c_uchar);
     pub fn sepal_options_set_read_only(options: *mut sepal_options_t, value: c_uchar);
+    pub fn sepal_options_set_follow_milliseconds(options: *mut sepal_options_t, milliseconds: u64);
     pub fn sepal_options_set_memory_limit(options: *mut sepal_options_t, bytes: usize);
     pub fn sepal_options_set_log_directory(options: *mut sepal_options_t, directory: Bytes);
     pub fn sepal_options_set_background_threads(options: *mut sepal_options_t, threads: c_int);

@@ -64,6 +64,8 @@ impl Options {
         error_if_exists(on: bool) = sepal_options_set_error_if_exists(on.into());
         /// A view as of the opening, also beside a process that writes.
         read_only(on: bool) = sepal_options_set_read_only(on.into());
+        /// With `read_only`: the view catches up by itself, so long after each time.
+        follow(period: Duration) = sepal_options_set_follow_milliseconds(period.as_millis() as u64);
         /// Bytes of memory for everything.
         memory_limit(bytes: usize) = sepal_options_set_memory_limit(bytes);
         background_threads(threads: u16) = sepal_options_set_background_threads(threads.into());

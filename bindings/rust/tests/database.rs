@@ -202,6 +202,22 @@ fn errors() {
 }
 
 #[test]
+fn a_view_catches_up_by_a_call_and_by_itself() {
+    let directory = Directory::new();
+    let db = directory.open();
+    let view = Db::open(&Options::new().read_only(true), &directory.0).unwrap();
+    let follower = Db::open(&Options::new().read_only(true).follow(Duration::from_millis(1)), &directory.0).unwrap();
+    db.put("k", "v").unwrap();
+    assert_eq!(view.get("k").unwrap(), None);
+    view.catch_up().unwrap();
+    assert_eq!(view.get("k").unwrap().as_deref(), Some(&b"v"[..]));
+    while follower.get("k").unwrap().is_none() {
+        thread::yield_now();
+    }
+    assert!(matches!(db.catch_up(), Err(Error::FailedPrecondition(_))));
+}
+
+#[test]
 fn threads() {
     let directory = Directory::new();
     let db = directory.open();

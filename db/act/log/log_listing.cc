@@ -47,7 +47,7 @@ absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
   ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
   ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
   if (!first.has_value()) {  // a live writer may just have moved it
-    RETURN_IF_ERROR(reader.RetryBesideWriter());
+    RETURN_IF_ERROR(reader.RetryBesideWriter(kLogHeaderBytes));
     ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
   }
   return !first.has_value();

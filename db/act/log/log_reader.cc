@@ -12,15 +12,25 @@
 
 namespace sepal {
 
-absl::StatusOr<LogReader> LogReader::Open(Directory* directory, std::string_view name, const LogHeader& header) {
-  ASSIGN_OR_RETURN(BufferedFileReader file, BufferedFileReader::Open(directory, name));
+namespace {
+
+constexpr uint64_t kRingWindowBytes = uint64_t{256} << 10;
+
+}  // namespace
+
+absl::StatusOr<LogReader> LogReader::Open(Directory* directory, std::string_view name, const LogHeader& header,
+                                          size_t window_bytes) {
+  ASSIGN_OR_RETURN(BufferedFileReader file, BufferedFileReader::Open(directory, name, window_bytes));
   return LogReader(directory, header, std::move(file));
 }
 
-// Reads the ring first: a record that is missing in it because it was overwritten was in the file by then.
-absl::Status LogReader::RetryBesideWriter() {
+// Reads the whole record in the ring first: one that is missing there because it was overwritten was in the file by
+// then.
+absl::Status LogReader::RetryBesideWriter(uint64_t offset) {
+  ring_sought_ = false;
   ring_.reset();
-  if (header_.ring.bytes > 0) RETURN_IF_ERROR(ReadRing());
+  ring_window_.clear();
+  if (header_.ring.bytes > 0) RETURN_IF_ERROR(InRing(offset, UINT64_MAX).status());
   return file_.RetryBesideWriter();
 }
 
@@ -59,15 +69,21 @@ absl::StatusOr<std::optional<LogRecord>> LogReader::InFile(uint64_t offset, uint
 }
 
 absl::StatusOr<std::optional<LogRecord>> LogReader::InRing(uint64_t offset, uint64_t limit) {
-  RETURN_IF_ERROR(ReadRing());
-  if (ring_->size() < kLogRecordHeaderBytes) return std::nullopt;
+  RETURN_IF_ERROR(OpenRing());
+  if (ring_bytes() < kLogRecordHeaderBytes) return std::nullopt;
   const LogPosition position = header_.PositionAt(offset);
-  const std::optional<LogRecordHeader> header =
-      DecodeLogRecordHeader(RingBytes(position, kLogRecordHeaderBytes).data(), header_.salt, position);
-  if (!header.has_value()) return std::nullopt;
-  const uint64_t total = kLogRecordHeaderBytes + uint64_t{header->payload_bytes};
-  if (total > ring_->size() || total > limit - offset) return std::nullopt;
-  const std::string_view payload = RingBytes(position, total).substr(kLogRecordHeaderBytes);
+  uint64_t total = kLogRecordHeaderBytes;
+  std::optional<LogRecordHeader> header;
+  std::string_view bytes;
+  // Once more where the window had the header alone. What is read anew may be another lap's.
+  do {
+    ASSIGN_OR_RETURN(bytes, RingBytes(position, total));
+    header = DecodeLogRecordHeader(bytes.data(), header_.salt, position);
+    if (!header.has_value()) return std::nullopt;
+    total = kLogRecordHeaderBytes + uint64_t{header->payload_bytes};
+    if (total > ring_bytes() || total > limit - offset) return std::nullopt;
+  } while (bytes.size() < total);
+  const std::string_view payload = bytes.substr(kLogRecordHeaderBytes, header->payload_bytes);
   if (Checksum32(payload, LogSeed(header_.salt, position)) != header->payload_checksum) return std::nullopt;
   return LogRecord{*header, payload, offset + total};
 }
@@ -75,9 +91,9 @@ absl::StatusOr<std::optional<LogRecord>> LogReader::InRing(uint64_t offset, uint
 absl::StatusOr<LogReader::RingRecords> LogReader::InRingBehind(uint64_t offset) {
   RingRecords found;
   if (header_.ring.bytes == 0) return found;
-  RETURN_IF_ERROR(ReadRing());
-  if (ring_->size() < kLogRecordHeaderBytes) return found;
-  const std::string_view bytes = RingBytes(header_.PositionAt(offset), ring_->size());
+  RETURN_IF_ERROR(OpenRing());
+  if (ring_bytes() < kLogRecordHeaderBytes) return found;
+  ASSIGN_OR_RETURN(const std::string_view bytes, RingBytes(header_.PositionAt(offset), ring_bytes()));
   for (uint64_t i = 0; i + kLogRecordHeaderBytes <= bytes.size();) {
     const std::optional<LogRecordHeader> header =
         DecodeLogRecordHeader(bytes.data() + i, header_.salt, header_.PositionAt(offset + i));
@@ -93,37 +109,45 @@ absl::StatusOr<LogReader::RingRecords> LogReader::InRingBehind(uint64_t offset) 
 
 absl::StatusOr<bool> LogReader::RingIsMissing() {
   if (header_.ring.bytes == 0) return false;
-  RETURN_IF_ERROR(ReadRing());
+  RETURN_IF_ERROR(OpenRing());
   return ring_missing_;
 }
 
-absl::Status LogReader::ReadRing() {
-  if (ring_.has_value()) return absl::OkStatus();
+absl::Status LogReader::OpenRing() {
+  if (ring_sought_) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory_->OpenForRead(RingFileName(header_.ring.number));
   ring_missing_ = absl::IsNotFound(file.status());
-  if (ring_missing_) {
-    ring_.emplace();
-    return absl::OkStatus();
+  if (!ring_missing_) {
+    RETURN_IF_ERROR(file.status());
+    // If its length was not synced, it may be shorter after a power loss, and holds no records then.
+    ASSIGN_OR_RETURN(const uint64_t size, (*file)->Size());
+    const bool whole = size >= kRingHeaderBytes + header_.ring.bytes;
+    ring_missing_ = !whole && header_.ring.length_is_durable;
+    if (whole) ring_ = *std::move(file);
   }
-  RETURN_IF_ERROR(file.status());
-  // If its length was not synced, it may be shorter after a power loss, and holds no records then.
-  std::string ring;
-  ASSIGN_OR_RETURN(const uint64_t size, (*file)->Size());
-  const bool whole = size >= kRingHeaderBytes + header_.ring.bytes;
-  ring_missing_ = !whole && header_.ring.length_is_durable;
-  if (whole) ring.resize(header_.ring.bytes);
-  RETURN_IF_ERROR((*file)->Read(kRingHeaderBytes, ring.size(), ring.data()).status());
-  ring_ = std::move(ring);
+  ring_sought_ = true;
   return absl::OkStatus();
 }
 
-std::string_view LogReader::RingBytes(LogPosition position, uint64_t length) {
-  const std::string_view ring = *ring_;
-  const uint64_t place = position.value() % ring.size();
-  if (length <= ring.size() - place) return ring.substr(place, length);
-  wrapped_.assign(ring.substr(place));
-  wrapped_.append(ring.substr(0, length - wrapped_.size()));
-  return wrapped_;
+absl::StatusOr<std::string_view> LogReader::RingBytes(LogPosition position, uint64_t length) {
+  const uint64_t skipped = position.value() - ring_window_begin_.value();
+  if (position < ring_window_begin_ || skipped > ring_window_.size() || length > ring_window_.size() - skipped) {
+    const uint64_t size = ring_bytes();
+    const uint64_t wanted = std::min(size, std::max(length, kRingWindowBytes));
+    const uint64_t place = position.value() % size;
+    const uint64_t unwrapped = std::min(wanted, size - place);
+    ring_window_.assign(wanted, '\0');  // stays where the ring was cut short meanwhile
+    ring_window_begin_ = position;
+    absl::StatusOr<size_t> got = ring_->Read(kRingHeaderBytes + place, unwrapped, ring_window_.data());
+    if (got.ok() && unwrapped < wanted)
+      got = ring_->Read(kRingHeaderBytes, wanted - unwrapped, ring_window_.data() + unwrapped);
+    if (!got.ok()) {
+      ring_window_.clear();
+      return got.status();
+    }
+    return std::string_view(ring_window_);
+  }
+  return std::string_view(ring_window_).substr(skipped);
 }
 
 }  // namespace sepal

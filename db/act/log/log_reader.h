@@ -4,7 +4,7 @@
 // Beside a live writer a record moves: it is in the ring until it is in the file. A record that is found in neither may
 // have moved between the two reads; `RetryBesideWriter` drops what was read of both.
 //
-// Not safe for concurrent use. Memory: a window of 1 MiB and, once a record is not found in the file, the ring.
+// Not safe for concurrent use. Memory: the window on the file and, once a record is not found in it, one of the ring.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,16 @@ struct BadPlace {
 
 class LogReader {
  public:
-  static absl::StatusOr<LogReader> Open(Directory* directory, std::string_view name, const LogHeader& header);
+  static absl::StatusOr<LogReader> Open(Directory* directory, std::string_view name, const LogHeader& header,
+                                        size_t window_bytes = size_t{1} << 20);
 
   // Returns the record that begins at `offset` and ends at or before `limit`, if that is known. If there is none,
   // `bad`, unless it is null, says why. Its bytes are valid until the next call.
   absl::StatusOr<std::optional<LogRecord>> At(uint64_t offset, std::optional<uint64_t> limit, BadPlace* bad);
-  absl::Status RetryBesideWriter();
-  // Finds headers of records in the ring, at `offset` or less than a lap after it. Looks at every byte.
+  // Before another look at `offset`.
+  absl::Status RetryBesideWriter(uint64_t offset);
+  // Finds headers of records in the ring, at `offset` or less than a lap after it. Reads all of it, and looks at every
+  // byte.
   struct RingRecords {
     LogPosition durable;  // the greatest one among these records
     uint64_t bytes = 0;
@@ -51,8 +54,8 @@ class LogReader {
 
   // The window on the log's file.
   BufferedFileReader* file() { return &file_; }
-  // The size of the ring; 0 if it was not read or does not exist.
-  uint64_t ring_bytes() const { return ring_.has_value() ? ring_->size() : 0; }
+  // The size of the ring; 0 if it was not needed or does not exist.
+  uint64_t ring_bytes() const { return ring_ != nullptr ? header_.ring.bytes : 0; }
   // Whether the header names a ring whose file is missing, or was cut short by anything but a loss of power. A database
   // that was not closed cleanly needs it.
   absl::StatusOr<bool> RingIsMissing();
@@ -62,17 +65,20 @@ class LogReader {
       : directory_(directory), header_(header), file_(std::move(file)) {}
   absl::StatusOr<std::optional<LogRecord>> InFile(uint64_t offset, uint64_t limit, BadPlace* bad);
   absl::StatusOr<std::optional<LogRecord>> InRing(uint64_t offset, uint64_t limit);
-  // Reads the ring, unless it was read already; a missing one stays empty.
-  absl::Status ReadRing();
+  // Opens the ring's file, unless it was opened already; none, if it is missing or too short.
+  absl::Status OpenRing();
   // Returns the bytes of the ring at `position`; `length` is at most its size. Valid until the next call.
-  std::string_view RingBytes(LogPosition position, uint64_t length);
+  absl::StatusOr<std::string_view> RingBytes(LogPosition position, uint64_t length);
 
   Directory* directory_;
   LogHeader header_;
   BufferedFileReader file_;
+  bool ring_sought_ = false;
   bool ring_missing_ = false;
-  std::optional<std::string> ring_;
-  std::string wrapped_;
+  std::unique_ptr<ReadableFile> ring_;
+  // Read at one time.
+  LogPosition ring_window_begin_;
+  std::string ring_window_;
 };
 
 }  // namespace sepal

@@ -17,6 +17,8 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kZeroPieceBytes = 4096;
+constexpr size_t kWindow = size_t{1} << 20;
+constexpr size_t kWindowToGoOn = size_t{64} << 10;
 // Beside a writer that continues while its log is read: enough to reach the point where it was when the reading began.
 constexpr int kMostLooks = 64;
 
@@ -107,7 +109,8 @@ class LineReader {
   // Reads the log from the record at `offset` on.
   absl::Status ReadLog(size_t i, uint64_t offset) {
     const LogHeader& log = *line_[i].header;
-    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log,
+                                                       options_.from.has_value() ? kWindowToGoOn : kWindow));
     const std::optional<uint64_t> end = KnownEnd(i);
     BadPlace bad;
     uint64_t looked = 0;  // the offset at which the last look found nothing
@@ -121,7 +124,7 @@ class LineReader {
       } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
         // A record that a live writer moved from the ring to the file may have been missed in both.
         looked = offset;
-        RETURN_IF_ERROR(reader.RetryBesideWriter());
+        RETURN_IF_ERROR(reader.RetryBesideWriter(offset));
       } else {
         RETURN_IF_ERROR(CheckRing(i, offset, &reader));
         const bool at_end = IsLast(i) && log.ring.bytes == 0 && offset >= reader.file()->size();
@@ -257,7 +260,7 @@ class LineReader {
       if (i > hole_->log && line_[i].header->durable > hole_->position) {
         return CoveredBy(absl::StrFormat("the header of %s says that this offset was synced", line_[i].name));
       }
-      RETURN_IF_ERROR(LookBehind(i));
+      if (options_.look_behind_the_end || !IsLast(i)) RETURN_IF_ERROR(LookBehind(i));
     }
     if (result_->dropped_bytes == 0 && IsLast(hole_->log) && !pending_.has_value()) return absl::OkStatus();
     result_->torn = absl::StrFormat("%s: offset %u: %s: expected %s, got %s: torn end, %u bytes dropped",

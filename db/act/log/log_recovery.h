@@ -56,6 +56,9 @@ struct LogRecoveryOptions {
   std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
   // Of a reader that goes on where an earlier recovery ended: what lies before is not read again.
   std::optional<LogPlace> from = {};
+  // Look at every byte behind a bad place of the last log for proof that it was durable. If not, such a place is taken
+  // for the end of what was written, as it nearly always is beside a writer that goes on.
+  bool look_behind_the_end = true;
 };
 
 struct RecoveredLog {

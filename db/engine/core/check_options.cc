@@ -144,6 +144,9 @@ absl::Status CheckOptions(const Options& options) {
   if (options.read_only && (options.create_if_missing || options.error_if_exists)) {
     return absl::InvalidArgumentError("read_only cannot be combined with create_if_missing or error_if_exists");
   }
+  if (options.follow_milliseconds > 0 && !options.read_only) {
+    return absl::InvalidArgumentError("follow_milliseconds is for read_only: a writer is never behind");
+  }
   if (options.read_only && options.take_over) {
     return absl::InvalidArgumentError(
         "read_only cannot be combined with take_over: a reader takes no lock, and needs nobody's");

@@ -96,6 +96,11 @@ absl::Status SharedResourcesAccess::Check(const Options& options) {
         "scrub_seconds cannot be combined with Options::shared, since scrubbing needs a thread of each database: call "
         "DB::VerifyChecksums instead");
   }
+  if (options.follow_milliseconds > 0) {
+    return absl::InvalidArgumentError(
+        "follow_milliseconds cannot be combined with Options::shared, since it needs a thread of each database: call "
+        "DB::CatchUp instead");
+  }
   return absl::OkStatus();
 }
 

@@ -32,7 +32,7 @@ Engine::Engine(DatabaseParts parts)
   default_handle_ = NewHandle(families.front());
   default_column_family_ = default_handle_.get();
   if (read_only_) {
-    BeginReading(parts.last_sequence);
+    BeginReading(parts.last_sequence, parts.executor);
     return;
   }
   gate_ = std::make_unique<WriteGate>(state_.get(), [this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
@@ -75,7 +75,7 @@ void Engine::LetGoInChild() {
   state_->directory_lock.reset();
   LeakAfterFork(std::tuple(std::move(flush_for_others_), std::move(gate_), std::move(background_), std::move(pipeline_),
                            std::move(own_executor_), std::move(preparing_), std::move(catalog_), std::move(log_),
-                           std::move(live_reader_), std::move(default_handle_), std::move(state_),
+                           std::move(live_reader_), std::move(follower_), std::move(default_handle_), std::move(state_),
                            std::move(transactions_), core_));
 }
 
@@ -381,6 +381,7 @@ absl::Status Engine::Close() {
     }
     close_begun_ = true;
   }
+  if (read_only_) follower_->Stop();
   const absl::Status status = read_only_ ? absl::OkStatus() : CloseParts();
   core_->open_mark.Close();
   state_->directory_lock.reset();

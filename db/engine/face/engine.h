@@ -239,7 +239,7 @@ class Engine final : public DB, private TransactionHost {
   }
   ReadPoint PointBesideWriter(const Family& family, const ReadOptions& options) const;
   absl::Status NoView(const Family& family) const;
-  void BeginReading(SequenceNumber last_sequence) EXCLUDES_STATE_LOCK;
+  void BeginReading(SequenceNumber last_sequence, Executor* executor) EXCLUDES_STATE_LOCK;
   SequenceNumber VisibleTo(const ReadOptions& options) const {
     return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
   }
@@ -251,6 +251,7 @@ class Engine final : public DB, private TransactionHost {
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WriteAheadLog> log_;
   std::unique_ptr<LiveReader> live_reader_;  // null where the database is written
+  std::unique_ptr<PeriodicTask> follower_;   // likewise
   // These are null where the database is read-only.
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;

@@ -144,6 +144,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
   name.remove_prefix(kPrefix.size());
   if (name == "prometheus") return PrometheusPage();
   if (name == "scrub") return read_only_ ? std::string() : background_->scrubber()->ToString();
+  if (name == "follow") return read_only_ ? follower_->ToString() : std::string();
   if (name == "expires") return std::string(core_->expiry.in_use() || core_->expiry.any_ttl() ? "1" : "0");
   if (name == "clock") return ClockText(core_->expiry.Read());
   if (name == "transactions") return read_only_ ? std::string() : transactions_->ListOpen();

@@ -1,6 +1,7 @@
 // Reading beside a writer: what a call sees, and how that becomes newer.
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
+#include "db/engine/open/follower.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -32,14 +33,18 @@ absl::Status Engine::NoView(const Family& family) const {
       "column family \"%s\" was created after the snapshot was taken: read it without that snapshot", family.name));
 }
 
-void Engine::BeginReading(SequenceNumber last_sequence) {
+void Engine::BeginReading(SequenceNumber last_sequence, Executor* executor) {
   decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks
-  StateLock lock(state_.get());
-  old_names.swap(state_->named_snapshots);
-  std::vector<KeptSnapshot> named;
-  for (const auto& [name, hold] : old_names) named.push_back(hold.kept);
-  state_->PublishJointView(last_sequence, named);
+  {
+    StateLock lock(state_.get());
+    old_names.swap(state_->named_snapshots);
+    std::vector<KeptSnapshot> named;
+    for (const auto& [name, hold] : old_names) named.push_back(hold.kept);
+    state_->PublishJointView(last_sequence, named);
+  }
   live_reader_ = std::make_unique<LiveReader>(core_.get(), state_.get(), catalog_.get());
+  follower_ = MakeFollower(state_.get(), live_reader_.get(), executor);
+  follower_->Start();
 }
 
 }  // namespace sepal

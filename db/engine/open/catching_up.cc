@@ -17,6 +17,9 @@ namespace sepal {
 
 namespace {
 
+// Looking behind the end of the logs goes over the whole ring byte by byte, and finds nothing but damage.
+constexpr uint64_t kLookBehindMicros = 1'000'000;
+
 // What takes the place of the tables' shared objects while a manifest is read anew: those that are there.
 struct KnownTables {
   absl::flat_hash_map<FileNumber, TableRef> by_number;
@@ -220,7 +223,12 @@ absl::StatusOr<bool> CatchingUp::ReplayLogs(const std::vector<LogFile>& logs, st
     replay.AddFamily(id, part.family->order, part.flushed_through, part.version.get(), part.memtable);
   }
   const ManifestState& state = next_->state;
-  LogRecoveryOptions options{.database_id = next_->manifest.database_id, .minimum = state.min_log_number, .from = from};
+  const uint64_t now = core_->world.clock->MonotonicMicros();
+  const bool looks_behind = !goes_on || now - history_->looked_behind_micros >= kLookBehindMicros;
+  LogRecoveryOptions options{.database_id = next_->manifest.database_id,
+                             .minimum = state.min_log_number,
+                             .from = from,
+                             .look_behind_the_end = looks_behind};
   if (state.closed_log.has_value()) options.closed = LogEnd{state.closed_log->number, state.closed_log->length_bytes};
   if (state.value_files) {
     options.look = [&](SequenceNumber first, std::string_view batch) { return CheckValues(&replay, first, batch); };
@@ -233,6 +241,7 @@ absl::StatusOr<bool> CatchingUp::ReplayLogs(const std::vector<LogFile>& logs, st
   };
   ASSIGN_OR_RETURN(const LogRecovery read, RecoverLogs(core_->log_directory(), logs, options, take));
   if (!read.goes_on) return false;
+  if (looks_behind) history_->looked_behind_micros = now;
   for (auto& [id, part] : parts_) {
     part.memtable = replay.families().at(id).memtable;
     if (part.memtable == nullptr) {

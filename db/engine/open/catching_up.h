@@ -31,6 +31,8 @@ struct ReaderPosition {
 struct ReaderHistory {
   FileNumber manifest;
   SequenceNumber visible;
+  // When it looked behind the end of the logs (LogRecoveryOptions::look_behind_the_end).
+  uint64_t looked_behind_micros = 0;
 };
 
 class CatchingUp {

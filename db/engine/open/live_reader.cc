@@ -14,7 +14,9 @@ absl::Status LiveReader::CatchUp() {
       mutex_.AssertHeld();
       return Try();
     };
-    RETURN_IF_ERROR(RetryBesideWriter(look).status());
+    const absl::Status status = RetryBesideWriter(look).status();
+    core_->statistics.Add(status.ok() ? Ticker::kCatchUps : Ticker::kCatchUpFailures);
+    RETURN_IF_ERROR(status);
   }
   core_->epochs.Collect();
   core_->cache.EraseGone();

@@ -11,7 +11,8 @@
 //     the memtables that are being read;
 //   - where a new writer cut off a part of the logs that was read here, all of that goes: everything is replayed anew,
 //     so that no update stands beside another of the same number;
-//   - after a failure readers see what they saw, and the next call reads everything anew.
+//   - after a failure readers see what they saw, and the next call reads everything anew;
+//   - damage in the last log passes for its end for a second at most, since not every call looks behind that.
 //
 // Cost: a listing of the directory, the headers of the logs, what the manifest and the last log have grown by, and some
 // reads of the log's ring. After a flush also the logs that are not flushed; after a new manifest, and in the first

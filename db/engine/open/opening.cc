@@ -41,6 +41,7 @@ absl::Status Opening::Open() {
   RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(PublishFamilies());
   if (!options_.read_only) return StartWriting();
+  if (tuning_.follow_period_micros > 0) RETURN_IF_ERROR(ChooseFollowersExecutor());
   // Tables and memtables hold the value files that they need.
   parts_.core->values.LetGo();
   return absl::OkStatus();
@@ -401,6 +402,16 @@ absl::Status Opening::ChooseExecutor() {
   }
   parts_.preparing = std::make_shared<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
   parts_.core->PrepareBy(parts_.preparing);
+  return absl::OkStatus();
+}
+
+absl::Status Opening::ChooseFollowersExecutor() {
+  parts_.executor = world_.executor;
+  if (parts_.executor != nullptr) return absl::OkStatus();
+  auto pool = std::make_unique<ThreadPool>(/*flush_threads=*/0, /*compaction_threads=*/0, /*scrubs=*/true);
+  RETURN_IF_ERROR(pool->Check());
+  parts_.executor = pool.get();
+  parts_.own_executor = std::move(pool);
   return absl::OkStatus();
 }
 

@@ -95,6 +95,8 @@ class Opening {
   absl::Status ReplayLogs();
   Replay::Options HowToReplay();
   absl::Status ChooseExecutor();
+  // Of a view that follows its writer.
+  absl::Status ChooseFollowersExecutor();
   absl::Status FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable);
   absl::Status FinishReplay();
   absl::Status PublishFamilies();

@@ -45,6 +45,7 @@ Tuning Tuning::From(const Options& options, size_t sharers) {
   t.cached_block_bytes = options.family.block_bytes;
   SizeLogs(options, sharers, &t);
   t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
+  t.follow_period_micros = std::min<uint64_t>(options.follow_milliseconds, UINT64_MAX / 4'000) * 1'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
   return t;
@@ -55,12 +56,13 @@ std::string Tuning::ToString() const {
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\nearly_flushes: %d\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
       "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nunread_runs: %d\nfanout: %s\n"
       "compaction_threads: %d\npart_bytes: %s\nlog_limit_bytes: %s\n"
-      "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
+      "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n"
+      "follow_period_micros: %u\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), early_flushes, HumanBytes(table_bytes),
       blocks_per_leaf_page, HumanBytes(write_buffer_bytes), range_keys, runs_per_level, unread_runs,
       fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads,
       HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), HumanBytes(log_ring_bytes),
-      HumanBytes(manifest_limit_bytes), scrub_period_micros);
+      HumanBytes(manifest_limit_bytes), scrub_period_micros, follow_period_micros);
 }
 
 }  // namespace sepal

@@ -63,6 +63,8 @@ struct Tuning {
   uint64_t space_retry_micros = 250'000;
   // The period in which every table is read and checked once in the background; 0: never.
   uint64_t scrub_period_micros = 0;
+  // The time between two calls of CatchUp that a read-only database makes by itself; 0: it makes none.
+  uint64_t follow_period_micros = 0;
   // Values up to this size are copied to the caller instead of being pinned.
   size_t copy_value_bytes = 512;
 

@@ -257,6 +257,13 @@ TEST_F(SharedResourcesTest, OptionsThatContradictItAreRefusedByName) {
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_NE(refused.message().find("VerifyChecksums"), std::string_view::npos);
   options.scrub_seconds = 0;
+  options.follow_milliseconds = 10;
+  options.read_only = true;
+  refused = DB::Open(options, "/db").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_NE(refused.message().find("CatchUp"), std::string_view::npos);
+  options.follow_milliseconds = 0;
+  options.read_only = false;
   options.memtable_bytes = 17 * kMiB;  // over half of what is shared
   refused = DB::Open(options, "/db").status();
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
