@@ -1,5 +1,6 @@
 #include "sepal/simulation/fault_file_system.h"
 
+#include <atomic>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -104,6 +105,7 @@ std::string ToString(const FileCall& call) {
 class FaultFileSystem::State {
  public:
   Fault Begin(FileCall call) {
+    if (holds_.load(std::memory_order_acquire)) HoldBack(call);
     MutexLock lock(&mutex_);
     call.number = ++calls_;
     if (tracing_) trace_ += ToString(call) + "\n";
@@ -156,10 +158,17 @@ class FaultFileSystem::State {
     MutexLock lock(&mutex_);
     decider_ = std::move(decider);
   }
+  void SetHold(Hold hold) {
+    MutexLock lock(&mutex_);
+    holds_.store(hold != nullptr, std::memory_order_release);
+    hold_ = hold ? std::make_shared<const Hold>(std::move(hold)) : nullptr;
+  }
   void Clear() {
     MutexLock lock(&mutex_);
     rules_.clear();
     decider_ = nullptr;
+    hold_ = nullptr;
+    holds_.store(false, std::memory_order_release);
   }
   uint64_t calls() {
     MutexLock lock(&mutex_);
@@ -186,14 +195,25 @@ class FaultFileSystem::State {
     bool fired = false;
   };
 
+  void HoldBack(const FileCall& call) {
+    std::shared_ptr<const Hold> hold;
+    {
+      MutexLock lock(&mutex_);
+      hold = hold_;
+    }
+    if (hold != nullptr) (*hold)(call);
+  }
+
   static bool Matches(const FaultRule& rule, const FileCall& call) {
     return (!rule.op || *rule.op == call.op) && (!rule.mutations_only || IsMutation(call.op)) &&
            (call.name.find(rule.name_contains) != std::string::npos ||
             call.new_name.find(rule.name_contains) != std::string::npos);
   }
 
+  std::atomic<bool> holds_{false};  // whether there is one: without it no call takes the mutex twice
   Mutex mutex_;
   Decider decider_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Hold> hold_ ABSL_GUARDED_BY(mutex_);
   std::vector<Armed> rules_ ABSL_GUARDED_BY(mutex_);
   uint64_t calls_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t faults_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -353,6 +373,7 @@ FaultFileSystem::~FaultFileSystem() = default;
 
 void FaultFileSystem::Inject(FaultRule rule) { state_->Inject(std::move(rule)); }
 void FaultFileSystem::SetDecider(Decider decider) { state_->SetDecider(std::move(decider)); }
+void FaultFileSystem::SetHold(Hold hold) { state_->SetHold(std::move(hold)); }
 void FaultFileSystem::Clear() { state_->Clear(); }
 uint64_t FaultFileSystem::CallCount() const { return state_->calls(); }
 uint64_t FaultFileSystem::FaultCount() const { return state_->faults(); }

@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdio>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ class SimulatedWorld::Impl final : public Scheduler {
   uint64_t schedule_hash() const { return schedule_hash_; }
   int compaction_workers() const { return options_.compaction_workers; }
   void Schedule(Priority priority, std::function<void()> work);
+  void ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work);
   uint64_t Tick() { return ++now_micros_; }
   void SleepMicros(uint64_t micros);
 
@@ -74,6 +76,7 @@ class SimulatedWorld::Impl final : public Scheduler {
   // Everything below belongs to the holder of the baton.
   std::vector<std::unique_ptr<Actor>> actors_;  // in order of creation; the first is the world's creator
   std::array<Queue, 3> queues_;
+  std::multimap<uint64_t, std::pair<Priority, std::function<void()>>> later_;  // by the time at which it is due
   Random random_;
   uint64_t now_micros_;
   uint64_t switches_ = 0;
@@ -200,6 +203,11 @@ void SimulatedWorld::Impl::Schedule(Priority priority, std::function<void()> wor
   SchedulePoint(this);
 }
 
+void SimulatedWorld::Impl::ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) {
+  SEPAL_CHECK(Scheduler::Current() == this && priority != Priority::kScrub);
+  later_.emplace(now_micros_ + micros, std::pair(priority, std::move(work)));
+}
+
 void SimulatedWorld::Impl::Point(const void* object, int held_locks) {
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kWaiting && actor->object == object) actor->state = Actor::State::kReady;
@@ -310,6 +318,10 @@ SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::PickNext() {
 }
 
 void SimulatedWorld::Impl::WakeExpired() {
+  for (; !later_.empty() && later_.begin()->first <= now_micros_; later_.erase(later_.begin())) {
+    auto& [priority, work] = later_.begin()->second;
+    QueueOf(priority).push_back(std::move(work));
+  }
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kWaiting && actor->deadline_micros <= now_micros_) {
       actor->state = Actor::State::kReady;
@@ -317,10 +329,10 @@ void SimulatedWorld::Impl::WakeExpired() {
   }
 }
 
-// Scrubbing starts again forever, so RunUntilIdle does not wait for it.
+// Scrubbing starts again forever, and so may what was put off: RunUntilIdle waits for neither.
 uint64_t SimulatedWorld::Impl::EarliestDeadline() const {
   const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
-  uint64_t earliest = UINT64_MAX;
+  uint64_t earliest = later_.empty() || idleness_is_awaited ? UINT64_MAX : later_.begin()->first;
   for (const auto& actor : actors_) {
     if (actor->state != Actor::State::kWaiting) continue;
     if (idleness_is_awaited && actor->queue == &queues_[static_cast<size_t>(Priority::kScrub)]) continue;
@@ -384,6 +396,10 @@ uint64_t SimulatedWorld::points() const { return impl_->points(); }
 uint64_t SimulatedWorld::schedule_hash() const { return impl_->schedule_hash(); }
 void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
   impl_->Schedule(priority, std::move(work));
+}
+bool SimulatedWorld::ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) {
+  impl_->ScheduleAfter(priority, micros, std::move(work));
+  return true;
 }
 int SimulatedWorld::CompactionConcurrency() const { return impl_->compaction_workers(); }
 uint64_t SimulatedWorld::MonotonicMicros() { return impl_->Tick(); }

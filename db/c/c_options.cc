@@ -53,6 +53,11 @@ class Listener final : public sepal::EventListener {
                                     .error = error.c_str()};
     c_.damage(c_.state, &c);
   }
+  void OnClockDoubt(const sepal::ClockDoubtEvent& event) override {
+    if (c_.clock_doubt == nullptr) return;
+    c_.clock_doubt(c_.state, event.in_doubt ? 1 : 0, sepal::MillisOf(event.wall_time),
+                   sepal::MillisOf(event.removal_time), event.message.c_str());
+  }
   void OnSlowCall(const sepal::SlowCallEvent& event) override {
     if (c_.slow_call == nullptr) return;
     const auto part = [&event](sepal::PerfPart which) { return event.part_micros[static_cast<size_t>(which)]; };

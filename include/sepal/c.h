@@ -545,8 +545,8 @@ typedef struct sepal_damage_event_t {
   const char* error;
 } sepal_damage_event_t;
 
-/* The functions are called from threads of the database, possibly several at once; null members are not called. Strings
-   are valid only during the call. sepal/event_listener.h says what they may do. */
+/* The functions are called from threads of the database, several at once; null members are not called. Strings are
+   valid only during the call. sepal/event_listener.h says what they may do. `state` must outlive the database. */
 typedef struct sepal_listener_t {
   void* state;
   void (*flush_begin)(void* state, const sepal_flush_event_t* event);
@@ -558,8 +558,8 @@ typedef struct sepal_listener_t {
   void (*error)(void* state, const char* context, const char* message);
   void (*slow_call)(void* state, const sepal_slow_call_event_t* event);
   void (*damage)(void* state, const sepal_damage_event_t* event);
-} sepal_listener_t;
-/* Copies the struct; `state` must outlive the database. */
+  void (*clock_doubt)(void* state, int in_doubt, uint64_t wall_millis, uint64_t removal_millis, const char* message);
+} sepal_listener_t; /* sepal_options_add_listener copies it */
 SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener, size_t size);
 
 /* --- the environment that a database runs in (sepal/env.h): the system's, unless something is set. A change applies to

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,6 +73,18 @@ struct DamageEvent {
   absl::Status status = {};
 };
 
+// The wall clock, by which keys expire, ran further ahead than the monotonic clock accounts for, or is believed again.
+struct ClockDoubtEvent {
+  // True: in doubt from now on. Reads go by the wall clock nevertheless, but what has expired by it alone is not
+  // removed. False: no longer.
+  bool in_doubt = false;
+  std::chrono::system_clock::time_point wall_time = {};
+  // Up to which time what has expired may be removed.
+  std::chrono::system_clock::time_point removal_time = {};
+  // Both times and what can be done about the doubt, for people to read.
+  std::string message = {};
+};
+
 // A call that took longer than Options::slow_call_micros.
 struct SlowCallEvent {
   // "get", "multiget", "seek", "next", "prev", "write", "sync".
@@ -100,6 +113,8 @@ class SEPAL_EXPORT EventListener {
   virtual void OnSlowDisk(const SlowDiskEvent&) {}
   // Called again in each pass, as long as the table exists.
   virtual void OnDamage(const DamageEvent&) {}
+  // Told as a job, a look at the property "sepal.clock" or the keeping of the clock (once a minute at most) notices it.
+  virtual void OnClockDoubt(const ClockDoubtEvent&) {}
   // Called by the thread that made the call, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
   // Called in five cases, of which `context` says which: the database has stopped accepting writes because a write or

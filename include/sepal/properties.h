@@ -10,6 +10,8 @@
 //   sepal.filter-epoch: the bytes of the epoch that was set last (SetFilterEpoch); empty: none was
 //   sepal.expires: 1 if the database has, or had, keys that expire, or a family with a time to live; else 0
 //   sepal.clock: by which time keys expire, up to which time what has expired is removed, and why that waits
+//   sepal.merge-chains: of the column family, in two lines, the most merge operands that a read of one key had to
+//   combine since the database was opened, and how many operands memtables hold
 //   sepal.transactions: those that are open, a line each: number, kind, age, and how many locks it holds
 //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
 #pragma once
@@ -43,6 +45,8 @@ struct Properties {
   uint64_t live_bytes = 0;
   uint64_t memtable_bytes = 0;
   uint64_t compaction_debt_bytes = 0;  // that compactions have to read until nothing is due
+  uint64_t longest_merge_chain = 0;    // the most operands that a read had to combine since the opening
+  uint64_t memtable_operands = 0;      // of merges
 
   // Of the whole database.
   uint64_t block_cache_bytes = 0;

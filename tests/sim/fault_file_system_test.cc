@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "sepal/simulation/memory_file_system.h"
 #include "util/base/strings.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 namespace {
@@ -169,6 +170,28 @@ TEST_F(FaultFileSystemTest, AFailedDirectorySyncLosesItsNamesAtPowerLoss) {
   ASSERT_TRUE(directory_->Sync().ok());
   memory_.Crash(CrashMode::kLoseUnsynced);
   EXPECT_TRUE(absl::IsNotFound(memory_.ReadFileContents("/db/f").status()));
+}
+
+TEST_F(FaultFileSystemTest, OtherCallsGoOnWhileOneIsHeld) {
+  Create("f");
+  Create("g");
+  Notification held, go_on;
+  fs_.SetHold([&](const FileCall& call) {
+    if (call.op != FileOp::kRemove || call.name != "f") return;
+    held.Notify();
+    go_on.WaitForNotification();
+  });
+  Thread remover([&] { EXPECT_TRUE(directory_->Remove("f").ok()); });
+  held.WaitForNotification();
+  const uint64_t before = fs_.CallCount();
+  EXPECT_TRUE(directory_->Remove("g").ok());
+  EXPECT_EQ(fs_.CallCount(), before + 1) << "the held call has no number yet";
+  EXPECT_TRUE(memory_.ReadFileContents("/db/f").ok());
+  go_on.Notify();
+  remover.Join();
+  EXPECT_FALSE(memory_.ReadFileContents("/db/f").ok());
+  fs_.Clear();
+  EXPECT_TRUE(absl::IsNotFound(directory_->Remove("f")));
 }
 
 TEST_F(FaultFileSystemTest, ReadManyFailsRequestByRequest) {

@@ -71,6 +71,20 @@ TEST(SimulationTest, TheDestructorRunsWhatIsStillQueued) {
   EXPECT_EQ(ran, 10);
 }
 
+TEST(SimulationTest, WhatIsPutOffRunsOnceTimeHasComeThere) {
+  SimulatedWorld world(3);
+  std::vector<int> ran;
+  const uint64_t began = world.micros();
+  EXPECT_TRUE(world.ScheduleAfter(Priority::kFlush, 2'000'000, [&] { ran.push_back(2); }));
+  EXPECT_TRUE(world.ScheduleAfter(Priority::kCompaction, 1'000'000, [&] { ran.push_back(1); }));
+  EXPECT_TRUE(world.ScheduleAfter(Priority::kFlush, 9'000'000, [&] { ran.push_back(9); }));
+  world.RunUntilIdle();
+  EXPECT_TRUE(ran.empty()) << "idleness does not wait for it";
+  EXPECT_LT(world.micros(), began + 1'000'000);
+  world.SleepMicros(3'000'000);
+  EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
 TEST(SimulationTest, WorkOfOnePriorityStartsInTheOrderItWasScheduled) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     std::vector<int> started;

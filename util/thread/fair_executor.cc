@@ -36,7 +36,7 @@ FairExecutor::Client::~Client() {
   for (CondVar& changed : fair_->changed_) changed.NotifyAll();
 }
 
-void FairExecutor::Client::ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) {
+void FairExecutor::Client::PutOff(Priority priority, uint64_t micros, std::function<void()> work) {
   FairExecutor* const fair = fair_;  // whoever does the work may end the client
   {
     MutexLock lock(&fair->mutex_);

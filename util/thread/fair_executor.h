@@ -40,12 +40,16 @@ class FairExecutor {
     explicit Client(FairExecutor* fair);
     ~Client() override;
 
-    void Schedule(Priority priority, std::function<void()> work) override {
-      ScheduleAfter(priority, 0, std::move(work));
+    void Schedule(Priority priority, std::function<void()> work) override { PutOff(priority, 0, std::move(work)); }
+    // Where the threads are not known to be the engine's alone, one that waits might be missed.
+    bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) override {
+      if (fair_->threads_[static_cast<size_t>(Priority::kFlush)] == 0) return false;
+      PutOff(priority, micros, std::move(work));
+      return true;
     }
     int CompactionConcurrency() const override { return fair_->executor_->CompactionConcurrency(); }
-    // Not to begin before so many microseconds have passed.
-    void ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work);
+    // Not to begin before so many microseconds have passed. One thread may wait for it, and do what comes meanwhile.
+    void PutOff(Priority priority, uint64_t micros, std::function<void()> work);
     // From now on nothing is put off, nor what was.
     void Hurry();
 

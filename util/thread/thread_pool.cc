@@ -82,6 +82,27 @@ void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
   ChangeOf(priority).NotifyOne();
 }
 
+bool ThreadPool::ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) {
+  {
+    SEPAL_CHECK(counts_[static_cast<size_t>(priority)] > 0);
+    MutexLock lock(&mutex_);
+    later_[static_cast<size_t>(priority)].emplace(Clock::System()->MonotonicMicros() + micros, std::move(work));
+  }
+  ChangeOf(priority).NotifyOne();  // it waits no longer than until then
+  return true;
+}
+
+std::optional<uint64_t> ThreadPool::QueueDue(Priority priority) {
+  auto& later = later_[static_cast<size_t>(priority)];
+  if (later.empty()) [[likely]]
+    return std::nullopt;
+  const uint64_t now = Clock::System()->MonotonicMicros();
+  for (; !later.empty() && later.begin()->first <= now; later.erase(later.begin())) {
+    QueueOf(priority).push_back(std::move(later.begin()->second));
+  }
+  return later.empty() ? std::nullopt : std::optional(later.begin()->first - now);
+}
+
 void ThreadPool::WakeAll() {
   for (CondVar& each : changed_) each.NotifyAll();
 }
@@ -96,8 +117,15 @@ void ThreadPool::RunWorker(Priority priority) {
   mutex_.Lock();
   Queue& queue = QueueOf(priority);
   while (true) {
+    std::optional<uint64_t> wait_micros = QueueDue(priority);
     // Running work of either priority may schedule more work for this thread.
-    while (queue.empty() && !(stopping_ && AllWorkDone())) ChangeOf(priority).Wait(&mutex_);
+    for (; queue.empty() && !(stopping_ && AllWorkDone()); wait_micros = QueueDue(priority)) {
+      if (wait_micros.has_value()) {
+        ChangeOf(priority).WaitFor(&mutex_, *wait_micros);
+      } else {
+        ChangeOf(priority).Wait(&mutex_);
+      }
+    }
     if (queue.empty()) break;
     std::function<void()> work = std::move(queue.front());
     queue.pop_front();

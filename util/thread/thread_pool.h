@@ -8,8 +8,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -30,6 +33,8 @@ class ThreadPool final : public Executor {
 
   // kScrub is allowed only if the pool has a thread for it.
   void Schedule(Priority priority, std::function<void()> work) override;
+  // By the system's monotonic clock.
+  bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) override;
   // The number of compaction threads that exist.
   int CompactionConcurrency() const override { return counts_[static_cast<size_t>(Priority::kCompaction)]; }
 
@@ -44,6 +49,8 @@ class ThreadPool final : public Executor {
   }
   CondVar& ChangeOf(Priority priority) { return changed_[static_cast<size_t>(priority)]; }
   void WakeAll();
+  // Queues what is due of the work that was put off. Returns how long it is until more is; nullopt: there is no more.
+  std::optional<uint64_t> QueueDue(Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllWorkDone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // By priority. Set by the constructor.
@@ -53,6 +60,7 @@ class ThreadPool final : public Executor {
   Mutex mutex_;
   // By priority.
   std::array<Queue, 3> queues_ ABSL_GUARDED_BY(mutex_);
+  std::array<std::multimap<uint64_t, std::function<void()>>, 3> later_ ABSL_GUARDED_BY(mutex_);  // by when it is due
   std::array<CondVar, 3> changed_;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -69,6 +69,8 @@ PyObject* PropertiesOf(const sepal::Properties& properties) {
                    Set(made.get(), "live_bytes", properties.live_bytes) &&
                    Set(made.get(), "memtable_bytes", properties.memtable_bytes) &&
                    Set(made.get(), "compaction_debt_bytes", properties.compaction_debt_bytes) &&
+                   Set(made.get(), "longest_merge_chain", properties.longest_merge_chain) &&
+                   Set(made.get(), "memtable_operands", properties.memtable_operands) &&
                    Set(made.get(), "block_cache_bytes", properties.block_cache_bytes) &&
                    Set(made.get(), "last_sequence", properties.last_sequence) &&
                    PyDict_SetItemString(made.get(), "background_error", error.get()) == 0;

@@ -11,8 +11,10 @@ namespace sepal {
 namespace {
 
 // A table with one version of each key may look as if it had so many: the sketches err by 3.3 % (one standard
-// deviation). One whose keys lie under range tombstones, so that its numbers are not zeroed, would be picked for ever.
+// deviation), and of a few keys two or three may look like one. One whose sequence numbers are not zeroed, as under
+// range tombstones, would be picked for ever.
 constexpr double kMostOfOne = 1.15;
+constexpr double kKeysTakenForOthers = 3;
 
 // Why the table is worth rewriting; empty: it is not.
 std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
@@ -21,6 +23,8 @@ std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
   if (m.size_bytes < policy.min_rest_bytes) return {};
   const double versions = table.EntriesPerKey();
   if (versions <= std::max(policy.max_space_amplification, kMostOfOne)) return {};
+  const auto entries = static_cast<double>(m.entries);
+  if (entries - entries / versions <= kKeysTakenForOthers) return {};
   return absl::StrFormat("table %d holds %.1f versions of each key", m.number.value(), versions);
 }
 

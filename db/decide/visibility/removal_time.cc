@@ -1,7 +1,5 @@
 #include "db/decide/visibility/removal_time.h"
 
-#include <algorithm>
-
 namespace sepal {
 
 uint64_t RemovalTime::At(Clocks now) {
@@ -14,7 +12,8 @@ uint64_t RemovalTime::At(Clocks now) {
     line_ = watched_ = now;
   }
   const uint64_t on_line = line_.wall_millis + (now.monotonic_millis - line_.monotonic_millis);
-  return std::min(now.wall_millis, on_line + kMostAheadMillis);
+  doubts_ = now.wall_millis > on_line + kMostAheadMillis;
+  return doubts_ ? on_line + kMostAheadMillis : now.wall_millis;
 }
 
 }  // namespace sepal

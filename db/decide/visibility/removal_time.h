@@ -29,14 +29,20 @@ class RemovalTime {
   RemovalTime(uint64_t right_millis, Clocks now) : line_{right_millis, now.monotonic_millis}, watched_(now) {}
 
   // Believes the wall clock from `now` on, whatever it showed before.
-  void Accept(Clocks now) { line_ = watched_ = now; }
+  void Accept(Clocks now) {
+    line_ = watched_ = now;
+    doubts_ = false;
+  }
 
   // The time up to which removals may go, now that both clocks show `now`; the monotonic one never goes back.
   uint64_t At(Clocks now);
+  // Whether the wall clock ran too far ahead when it was last looked at.
+  bool doubts() const { return doubts_; }
 
  private:
   Clocks line_;
   Clocks watched_;  // since when they agree
+  bool doubts_ = false;
 };
 
 }  // namespace sepal

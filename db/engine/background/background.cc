@@ -15,6 +15,7 @@ Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, Wr
       compactions_(state, catalog, &slots_, &pause_, &snapshots_),
       table_dropper_(state, catalog, &pause_, &snapshots_),
       scheduler_(state, gate, &slots_, &flushes_, &compactions_),
+      clock_keeper_(state, catalog, &pause_, executor),
       scrubber_(MakeScrubber(state, &pause_, executor)) {}
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
@@ -56,6 +57,7 @@ void Background::Close() {
     StateLock lock(state_);
     while (state_->jobs > 0) state_->WaitForChange();
   }
+  clock_keeper_.Stop();
   scrubber_->Stop();
 }
 

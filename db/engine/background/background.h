@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "db/act/log/write_ahead_log.h"
+#include "db/engine/background/clock_keeper.h"
 #include "db/engine/background/compaction_runner.h"
 #include "db/engine/background/flush_runner.h"
 #include "db/engine/background/job_scheduler.h"
@@ -51,6 +52,7 @@ class Background {
   CompactionRunner compactions_;
   TableDropper table_dropper_;
   JobScheduler scheduler_;
+  ClockKeeper clock_keeper_;
   const std::unique_ptr<PeriodicTask> scrubber_;
 };
 

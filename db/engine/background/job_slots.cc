@@ -37,8 +37,8 @@ void JobSlots::RunTry(Executor::Priority priority, std::function<bool()> work) {
     End();
     return;
   }
-  patient_->ScheduleAfter(priority, state_->core->tuning.space_retry_micros,
-                          [this, priority, work = std::move(work)]() mutable { RunTry(priority, std::move(work)); });
+  patient_->PutOff(priority, state_->core->tuning.space_retry_micros,
+                   [this, priority, work = std::move(work)]() mutable { RunTry(priority, std::move(work)); });
 }
 
 void JobSlots::End() {

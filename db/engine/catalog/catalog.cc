@@ -110,6 +110,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   KeepClock(&edit);
   ASSIGN_OR_RETURN(std::vector<Change> changes, BuildVersions(edit));
   RETURN_IF_ERROR(Write(edit));
+  if (edit.clock_floor.has_value()) state_->core->expiry.NoteKept(*edit.clock_floor);
   min_log_ = edit.min_log_number.value_or(min_log_);
   {
     StateLock lock(state_);

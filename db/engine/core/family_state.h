@@ -123,6 +123,14 @@ class Family {
   std::unique_ptr<const StripeFilter> FilterForJob(std::span<const SequenceNumber> snapshots) const REQUIRES_STATE_LOCK;
   FamilySchema Schema() const REQUIRES_STATE_LOCK;
 
+  // The most operands of one key's merges that a read had to combine.
+  uint64_t longest_merge_chain() const { return longest_merge_chain_.load(std::memory_order_relaxed); }
+  void NoteMergeChain(uint64_t operands) const {
+    uint64_t longest = longest_merge_chain();
+    while (operands > longest && !longest_merge_chain_.compare_exchange_weak(longest, operands)) {
+    }
+  }
+
   // Its drop is durable, and it has left EngineState::families.
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   // FailedPrecondition once it is dropped.
@@ -237,6 +245,7 @@ class Family {
   std::atomic<bool> dropped_{false};
   std::atomic<bool> reads_ask_more_{false};
   std::atomic<const ReadView*> view_{nullptr};
+  mutable std::atomic<uint64_t> longest_merge_chain_{0};
   std::shared_ptr<const ReadView> current_ ABSL_GUARDED_BY(database_mutex);
   // Of the current view and those before it that are still held; the oldest first.
   std::vector<std::shared_ptr<ViewLife>> views_ ABSL_GUARDED_BY(database_mutex);

@@ -115,6 +115,17 @@ uint64_t EntriesEstimate(const ReadView& view) {
   return entries;
 }
 
+uint64_t OperandsInMemtables(const ReadView& view) {
+  uint64_t operands = view.active->OperandCount();
+  for (const auto& memtable : view.immutables) operands += memtable->OperandCount();
+  return operands;
+}
+
+std::string MergeChainsText(const Family& family, const ReadView& view) {
+  return absl::StrFormat("longest chain that a read combined: %u operands\noperands in memtables: %u\n",
+                         family.longest_merge_chain(), OperandsInMemtables(view));
+}
+
 uint64_t BlockCacheBytes(const MemoryBudget& budget) {
   return budget.used(MemoryPart::kDataBlocks) + budget.used(MemoryPart::kLeafPages) + budget.used(MemoryPart::kGuards);
 }
@@ -172,9 +183,8 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
   if (name == "num-entries") return std::to_string(EntriesEstimate(**view));
   if (name == "total-table-bytes") return std::to_string(version.Bytes());
   if (name == "estimated-live-bytes") return std::to_string(EstimatedLiveBytes(version));
-  if (name == "block-cache-bytes") {
-    return std::to_string(BlockCacheBytes(core_->budget));
-  }
+  if (name == "block-cache-bytes") return std::to_string(BlockCacheBytes(core_->budget));
+  if (name == "merge-chains") return MergeChainsText(family, **view);
   if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, policy, sketches_sought));
   if (name.starts_with(kFilesAtLevel)) {
     int level = -1;
@@ -208,6 +218,8 @@ absl::StatusOr<Properties> Engine::GetProperties(const ColumnFamily& handle) {
   properties.runs = static_cast<uint64_t>(version.NumRuns());
   properties.entries = EntriesEstimate(**view);
   properties.table_bytes = version.Bytes();
+  properties.longest_merge_chain = family->longest_merge_chain();
+  properties.memtable_operands = OperandsInMemtables(**view);
   properties.live_bytes = EstimatedLiveBytes(version);
   properties.compaction_debt_bytes = CompactionDebtBytes(version, policy, sketches_sought);
   properties.block_cache_bytes = BlockCacheBytes(core_->budget);

@@ -16,6 +16,7 @@ namespace {
 
 absl::StatusOr<std::optional<std::string>> Resolve(Core* core, const Family& family, std::string_view key,
                                                    OperandChain* chain) {
+  family.NoteMergeChain(chain->size());
   if (const std::optional<std::string_view> reference = chain->reference()) {
     std::string value;
     RETURN_IF_ERROR(FetchValue(core, key, *reference, &value));

@@ -89,6 +89,7 @@ struct MemTable::Impl {
   Counter first_sequence;
   Counter last_sequence;
   Counter range_tombstones;  // how many were added
+  Counter operands;          // of merges
   Counter separated_bytes;
   std::vector<std::pair<FileNumber, std::shared_ptr<const void>>> value_files;
   uint64_t superseded_bytes = 0;
@@ -107,6 +108,7 @@ void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t byt
   last_sequence.Set(sequence.value());
   data_bytes.Add(bytes);
   if (IsTombstone(kind)) tombstones.Add(1);
+  if (IsOperand(kind)) operands.Add(1);
   any_single_deletes |= IsSingleDelete(kind);
   entries.Add(1);
 }
@@ -139,6 +141,7 @@ void MemTable::Impl::LetGo(const MemTableEntry* entry) {
   entries.Subtract(1);
   data_bytes.Subtract(entry->data_bytes());
   if (IsTombstone(entry->kind())) tombstones.Subtract(1);
+  if (IsOperand(entry->kind())) operands.Subtract(1);
   if (!entry->stays()) superseded.Drop(entry);
 }
 
@@ -305,6 +308,7 @@ size_t MemTable::MemoryBytes() const {
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
 uint64_t MemTable::TombstoneCount() const { return impl_->tombstones.value(); }
+uint64_t MemTable::OperandCount() const { return impl_->operands.value(); }
 bool MemTable::InOrder() const { return impl_->tree.in_order(); }
 SequenceNumber MemTable::FirstSequence() const { return SequenceNumber(impl_->first_sequence.value()); }
 SequenceNumber MemTable::LastSequence() const { return SequenceNumber(impl_->last_sequence.value()); }

@@ -132,6 +132,7 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   size_t DataBytes() const;     // of keys and values
   uint64_t EntryCount() const;  // range tombstones included
   uint64_t TombstoneCount() const;
+  uint64_t OperandCount() const;  // of merges; a folded one is one
   bool empty() const { return EntryCount() == 0; }
   // Whether all entries were added in key order. For the writer only.
   bool InOrder() const;

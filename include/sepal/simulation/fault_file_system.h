@@ -82,6 +82,7 @@ struct FaultRule {
 class FaultFileSystem final : public FileSystem {
  public:
   using Decider = std::function<Fault(const FileCall&)>;
+  using Hold = std::function<void(const FileCall&)>;
 
   // `base` must outlive this object and all its handles.
   explicit FaultFileSystem(FileSystem* base);
@@ -89,9 +90,13 @@ class FaultFileSystem final : public FileSystem {
 
   // Applies the rule to calls that begin later. Rules are checked in order, and the first fault counts.
   void Inject(FaultRule rule);
-  // The same with a function, which is called before the rules are checked. It must not call this file system.
+  // The same with a function, which is called before the rules are checked, for one call at a time: while it runs no
+  // other call begins. It must not call this file system.
   void SetDecider(Decider decider);
-  // Removes all rules and the decider.
+  // A function that is called for each call before that is numbered, by several threads at once and with no lock held:
+  // the call is held until it returns, and others go on meanwhile. It must not call this file system.
+  void SetHold(Hold hold);
+  // Removes all rules, the decider and the hold.
   void Clear();
   uint64_t CallCount() const;
   // The number of calls that failed by injection.

@@ -75,6 +75,8 @@ class SimulatedWorld final : public Executor, public Clock {
 
   // Executor.
   void Schedule(Priority priority, std::function<void()> work) override;
+  // In virtual time. RunUntilIdle does not wait for it.
+  bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) override;
   int CompactionConcurrency() const override;
 
   // Clock; both times are the same.

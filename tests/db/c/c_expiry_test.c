@@ -6,9 +6,20 @@ static uint64_t micros(void* state) {
   (void)state;
   return now_micros;
 }
+static uint64_t ahead_micros;
+static uint64_t wall_micros(void* state) { return micros(state) + ahead_micros; }
 static void sleep_micros(void* state, uint64_t time) {
   (void)state;
   (void)time;
+}
+
+static void on_clock_doubt(void* state, int in_doubt, uint64_t wall_millis, uint64_t removal_millis,
+                           const char* message) {
+  int* told = state;
+  CHECK(in_doubt == (*told == 0));
+  CHECK(in_doubt ? wall_millis > removal_millis : wall_millis == removal_millis);
+  CHECK(strstr(message, "wall clock") != NULL);
+  ++*told;
 }
 
 static void check_absent(sepal_t* db, const sepal_readoptions_t* ro, const char* key) {
@@ -21,8 +32,11 @@ void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sep
   begin("expiry");
   now_micros = 1000000;
   sepal_env_t* env = sepal_create_default_env();
-  sepal_env_set_clock(env, NULL, micros, micros, sleep_micros);
+  sepal_env_set_clock(env, NULL, micros, wall_micros, sleep_micros);
   sepal_options_t* options = sepal_options_create();
+  int doubts_told = 0;
+  const sepal_listener_t listener = {.state = &doubts_told, .clock_doubt = on_clock_doubt};
+  sepal_options_add_listener(options, &listener, sizeof listener);
   sepal_options_set_create_if_missing(options, 1);
   sepal_options_set_env(options, env);
   sepal_options_set_ttl(options, 60000);
@@ -73,6 +87,13 @@ void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sep
   now_micros = 61000000;
   check_absent(db, ro, "of the family");
   check_get(db, ro, "late", "5");
+  ahead_micros = 24 * UINT64_C(3600000000);
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  CHECK(doubts_told == 1);
+  sepal_accept_clock(db, &error);
+  CHECK_OK();
+  CHECK(doubts_told == 2);
   sepal_close(db);
   sepal_destroy_db(options, directory, &error);
   CHECK_OK();

@@ -46,6 +46,21 @@ TEST(FairExecutorTest, ClientsTakeTurnsAndEachKeepsItsOrder) {
   EXPECT_EQ(order, "1x2y3");
 }
 
+TEST(FairExecutorTest, OnThreadsThatAreNotKnownToBeItsOwnNothingIsScheduledForLater) {
+  ByHand below;
+  FairExecutor fair(&below, Clock::System(), 0);
+  FairExecutor::Client client(&fair);
+  EXPECT_FALSE(client.ScheduleAfter(Priority::kFlush, 1000, [] {}));
+  ThreadPool pool(1, 1);
+  FairExecutor own(&pool, Clock::System(), 1);
+  std::atomic<bool> ran{false};
+  {
+    FairExecutor::Client other(&own);
+    EXPECT_TRUE(other.ScheduleAfter(Priority::kFlush, 1000, [&] { ran = true; }));
+  }
+  EXPECT_TRUE(ran);
+}
+
 TEST(FairExecutorTest, WhatIsPutOffWaitsAndHoldsNobodyUp) {
   SimulatedWorld world({.seed = 1});
   FairExecutor fair(&world, &world, 0);
@@ -58,8 +73,7 @@ TEST(FairExecutorTest, WhatIsPutOffWaitsAndHoldsNobodyUp) {
   {
     FairExecutor::Client a(&fair), b(&fair);
     const uint64_t began = world.MonotonicMicros();
-    a.ScheduleAfter(Priority::kFlush, 50'000,
-                    [&] { note(world.MonotonicMicros() >= began + 50'000 ? "late" : "early"); });
+    a.PutOff(Priority::kFlush, 50'000, [&] { note(world.MonotonicMicros() >= began + 50'000 ? "late" : "early"); });
     b.Schedule(Priority::kFlush, [&] { note("b"); });
     world.SleepMicros(200'000);
     note("end");
@@ -73,9 +87,9 @@ TEST(FairExecutorTest, WhoHurriesPutsNothingOff) {
   FairExecutor::Client a(&fair);
   int ran = 0;
   constexpr uint64_t kAnHour = uint64_t{3'600'000'000};
-  a.ScheduleAfter(Priority::kFlush, kAnHour, [&] { ++ran; });
+  a.PutOff(Priority::kFlush, kAnHour, [&] { ++ran; });
   a.Hurry();
-  a.ScheduleAfter(Priority::kFlush, kAnHour, [&] { ++ran; });
+  a.PutOff(Priority::kFlush, kAnHour, [&] { ++ran; });
   below.RunAll();
   EXPECT_EQ(ran, 2);
 }

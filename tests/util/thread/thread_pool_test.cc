@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,39 @@ TEST(ThreadPoolTest, RunsWorkThatWorkSchedulesWhileThePoolIsBeingDestroyed) {
     });
   }
   EXPECT_EQ(ran, 3);
+}
+
+TEST(ThreadPoolTest, WhatIsPutOffRunsWhenItIsDueAndHoldsNobodyUp) {
+  Mutex mutex;
+  CondVar changed;
+  std::vector<int> order;
+  ThreadPool pool(1, 1);
+  const auto note = [&](int which) {
+    return [&, which] {
+      MutexLock lock(&mutex);
+      order.push_back(which);
+      changed.NotifyAll();
+    };
+  };
+  const uint64_t began = Clock::System()->MonotonicMicros();
+  EXPECT_TRUE(pool.ScheduleAfter(Priority::kFlush, 60'000, note(3)));
+  EXPECT_TRUE(pool.ScheduleAfter(Priority::kFlush, 30'000, note(2)));
+  pool.Schedule(Priority::kFlush, note(1));
+  MutexLock lock(&mutex);
+  while (order.size() < 3) changed.Wait(&mutex);
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+  EXPECT_GE(Clock::System()->MonotonicMicros() - began, 60'000u);
+}
+
+TEST(ThreadPoolTest, WhatIsNotDueWhenThePoolIsDestroyedIsDropped) {
+  const auto held = std::make_shared<std::atomic<int>>(0);
+  {
+    ThreadPool pool(1, 1);
+    EXPECT_TRUE(pool.ScheduleAfter(Priority::kCompaction, uint64_t{3600} * 1'000'000, [held] { ++*held; }));
+    EXPECT_EQ(held.use_count(), 2);
+  }
+  EXPECT_EQ(*held, 0);
+  EXPECT_EQ(held.use_count(), 1);
 }
 
 TEST(ThreadPoolTest, ThreadsAreNamedByWhatTheyDo) {

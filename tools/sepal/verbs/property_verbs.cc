@@ -47,6 +47,7 @@ constexpr KnownProperty kProperties[] = {
     {"background-error", "the error that background work has stopped on"},
     {"compactions-put-off", "compactions that met damage"},
     {"values", "value files, and how much of them is live"},
+    {"merge-chains", "the most merge operands that a read combined, and those in memtables"},
     {"transactions", "open transactions; empty in a read-only opening"},
     {"expires", "1 if keys expire, or did"},
     {"clock", "the time by which keys expire, and what waits for it"},

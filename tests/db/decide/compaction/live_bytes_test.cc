@@ -118,6 +118,16 @@ class RewriteTableTest : public LiveBytesTest {
   }
 };
 
+// Else it would be for ever, where its sequence numbers are not zeroed.
+TEST_F(RewriteTableTest, ATableOfFewKeysOfWhichSomeLookLikeOneIsNot) {
+  for (const int keys : {7, 9, 12}) {
+    for (int first = 0; first < 10'000 * keys; first += keys) {
+      ASSERT_EQ(Rewritten({.level = 1, .first = first, .last = first + keys, .bytes_each = 1000}, 100, 1.05), "")
+          << keys << " from " << first;
+    }
+  }
+}
+
 TEST_F(RewriteTableTest, ATableOfOldVersionsIsRewrittenOnceNoSnapshotSeesThem) {
   const Keys versions = {.level = 1, .first = 0, .last = 10'000, .versions = 4};
   EXPECT_THAT(Rewritten(versions), testing::HasSubstr("versions of each key"));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/act/manifest/manifest_recovery.h"
@@ -238,6 +239,67 @@ TEST_F(DeleteRangeTest, AReaderOfTheFilesAndACheckpointHaveThem) {
     EXPECT_TRUE(absl::IsNotFound((*reader)->Get(NumberedKey(40)).status())) << directory;
     EXPECT_OK((*reader)->Get(NumberedKey(20)).status());
   }
+}
+
+// A flush takes over a range tombstone of a table and is held while it writes its own. Meanwhile compactions bring down
+// what came after that delete: the first sweeps what it covers, so that it covers nothing any more; the second would
+// zero the sequence numbers of the rest, had the range tombstone gone.
+TEST_F(DeleteRangeTest, ARangeTombstoneThatAFlushTakesOverDoesNotComeBackOverWhatIsNewer) {
+  // With quick flushes the background is calm, and compactions step aside while one runs.
+  database.files.SetHold([&](const FileCall& call) {
+    if (call.op == FileOp::kOpenWrite && call.name.ends_with(".sst")) database.world->SleepMicros(100'000);
+  });
+  FillAndCompact(100);  // more than would be compacted at rest
+  ASSERT_OK(db()->DeleteRange(NumberedKey(1), NumberedKey(4)));
+  ASSERT_OK(db()->Flush());
+  for (const uint64_t key : {1, 3}) {
+    ASSERT_OK(db()->Put(NumberedKey(key), "newer"));
+    ASSERT_OK(db()->Flush());
+  }
+  enum Step { kBegun, kFlushHeld, kFirstDone, kSecondDone, kFlushDone };
+  int step = kBegun;
+  const auto await = [&](int wanted) {
+    while (step < wanted) database.world->SleepMicros(1000);
+  };
+  // They wait for the flushes of before them, so they begin first.
+  int begun = 0;
+  const auto compact_later = [&](uint64_t key, int after) {
+    database.world->Spawn([&, key, after] {
+      CompactRangeOptions options{.begin = NumberedKey(key), .end = NumberedKey(key)};
+      options.progress = [&, first = true](const CompactionProgress&) mutable {
+        if (std::exchange(first, false)) {
+          ++begun;
+          await(after);
+        }
+        return true;
+      };
+      EXPECT_OK(db()->CompactRange(options));
+      step = after + 1;
+    });
+  };
+  compact_later(1, kFlushHeld);
+  compact_later(3, kFirstDone);
+  while (begun < 2) database.world->SleepMicros(1000);
+
+  ASSERT_OK(db()->DeleteRange(NumberedKey(900), NumberedKey(901)));
+  database.files.SetHold([&](const FileCall& call) {
+    if (step != kBegun || call.op != FileOp::kOpenWrite || !call.name.ends_with(".sst")) return;
+    step = kFlushHeld;
+    await(kSecondDone);
+  });
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->Flush());
+    step = kFlushDone;
+  });
+  await(kFlushDone);
+  database.files.Clear();
+  for (const uint64_t key : {1, 3}) EXPECT_EQ(Value(db(), NumberedKey(key)), "newer");
+  EXPECT_EQ(Visible(), 99u);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(TableFiles(), Tables()) << "no range tombstones are left";
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Visible(), 99u);
+  ASSERT_OK(db()->CheckConsistency());
 }
 
 // Batches move all keys of a range from one half to the other; a reader sees one half or the other, whole.

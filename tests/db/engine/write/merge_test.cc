@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sepal/merge_operator.h"
@@ -46,6 +47,47 @@ TEST_F(MergeTest, AHotCounterHasOneOperandHoweverManyWereWritten) {
   for (int i = 0; i < 1000; ++i) ASSERT_OK(db()->Merge("hot", One()));
   EXPECT_EQ(CounterAt("hot"), 1100);
   EXPECT_EQ(OperandsOf("hot"), 0) << "over a small value a merge is a put";
+}
+
+TEST_F(MergeTest, APropertyTellsTheLongestChainThatReadsMetAndTheOperandsOfMemtables) {
+  OpenWith(MergeOperators::Append("+"));
+  using Chains = std::pair<uint64_t, uint64_t>;
+  const auto told = [&](const ColumnFamily& family) {
+    const Properties properties = db()->GetProperties(family).value();
+    const std::string text = "longest chain that a read combined: " + std::to_string(properties.longest_merge_chain) +
+                             " operands\noperands in memtables: " + std::to_string(properties.memtable_operands) + "\n";
+    EXPECT_EQ(db()->GetProperty(family, "sepal.merge-chains"), text);
+    return Chains{properties.longest_merge_chain, properties.memtable_operands};
+  };
+  const auto of_default = [&] { return told(db()->DefaultColumnFamily()); };
+  EXPECT_EQ(of_default(), (Chains{0, 0}));
+  ASSERT_OK(db()->Put("other", "v"));
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_OK(db()->Merge("k", "x"));
+    ASSERT_OK(db()->Merge("l", "y"));
+    if (run < 2) ASSERT_OK(db()->Flush());
+  }
+  EXPECT_EQ(of_default(), (Chains{0, 2})) << "nothing was read, and tables do not tell";
+  EXPECT_EQ(*db()->Get("other"), "v");
+  EXPECT_EQ(of_default(), (Chains{0, 2}));
+  EXPECT_EQ(*db()->Get("k"), "x+x+x");
+  EXPECT_EQ(of_default(), (Chains{3, 2}));
+  EXPECT_EQ(OperandsOf("k"), 3);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(*db()->Get("k"), "x+x+x");
+  EXPECT_EQ(of_default(), (Chains{3, 0})) << "since the opening";
+  // Iterators, and families apart.
+  database.options.family.merge_operator = MergeOperators::Append("+");
+  const auto family = db()->CreateColumnFamily("f", database.options.family).value();
+  ASSERT_OK(db()->Merge(*family, "k", "x"));
+  ASSERT_OK(db()->Flush(*family));
+  ASSERT_OK(db()->Merge(*family, "k", "x"));
+  const std::unique_ptr<Iterator> it = db()->NewIterator(*family);
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->value(), "x+x");
+  EXPECT_EQ(told(*family), (Chains{2, 1}));
+  EXPECT_EQ(of_default(), (Chains{3, 0}));
 }
 
 TEST_F(MergeTest, ManyAppendsToOneKeyAreFewOperands) {
