@@ -429,6 +429,7 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
   head.min_log_number = log;
   head.expires = manifest_.expires;
   head.chunked_values = manifest_.chunked_values;
+  head.compressed_values = manifest_.compressed_values;
   head.value_files = manifest_.value_files || !LiveValueFiles().empty();
   if (manifest_.expires) head.clock_floor = manifest_.clock_floor;
   if (log_directory_ != nullptr) {

@@ -46,7 +46,8 @@ absl::StatusOr<bool> Repairing::ValuesAreThere(const std::shared_ptr<TableReader
                                                [&](const ValueReference& reference) {
                                                  files.insert(reference.file);
                                                  manifest_.chunked_values |= reference.chunked;
-                                                 AdvanceByValue(reference.bytes);
+                                                 manifest_.compressed_values |= reference.compressed();
+                                                 AdvanceByValue(reference.stored_bytes);
                                                  return true;
                                                },
                                            .bad =
@@ -68,8 +69,9 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
   RescuedValues::Place place = RescuedValues::Place::kNowhere;
   if (reference.has_value()) {
     manifest_.chunked_values |= reference->chunked;
+    manifest_.compressed_values |= reference->compressed();
     ASSIGN_OR_RETURN(place, values_->Find(*reference, &why));
-    AdvanceByValue(reference->bytes);
+    AdvanceByValue(reference->stored_bytes);
   }
   switch (place) {
     case RescuedValues::Place::kThere:
@@ -123,7 +125,7 @@ void Repairing::DropValue(const FamilyState& family, std::string_view key, std::
                    .reason = absl::StrFormat("%s; %s refers to it", ToStd(why.message()), where)};
   if (reference.has_value()) {
     lost.begin_offset = reference->offset;
-    lost.end_offset = reference->offset + reference->bytes;
+    lost.end_offset = reference->offset + reference->stored_bytes;
   }
   Drop(std::move(lost));
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "db/act/files/value_steps.h"
 #include "db/format/file_names.h"
+#include "db/format/stored_value.h"
 #include "db/format/value_file.h"
 #include "util/base/status.h"
 
@@ -23,7 +24,7 @@ void RescuedValues::Identify(uint64_t database_id) {
 absl::StatusOr<RescuedValues::Place> RescuedValues::Find(const ValueReference& reference, absl::Status* why) {
   found_ = reference;
   found_in_ = reference.file;
-  *why = reference.chunked ? store_.Verify(reference) : store_.Read(reference, &value_);
+  *why = reference.chunked ? store_.Verify(reference) : store_.ReadStored(reference, &stored_);
   if (why->ok()) return Place::kThere;
   if (!absl::IsDataLoss(*why)) return *why;
   damaged_.insert(reference.file);
@@ -39,7 +40,7 @@ absl::StatusOr<RescuedValues::Place> RescuedValues::Find(const ValueReference& r
 absl::StatusOr<ValueReference> RescuedValues::Copy() {
   if (!std::exchange(writes_, true)) store_.Start(writing_);
   if (found_.chunked) return CopyChunked();
-  ASSIGN_OR_RETURN(const ValueWriter::Written written, store_.fresh().Append(value_));
+  ASSIGN_OR_RETURN(const ValueWriter::Written written, store_.fresh().Append(StoredAs(found_, stored_)));
   return written.reference;
 }
 
@@ -65,11 +66,11 @@ absl::Status RescuedValues::ReadHeaders() {
 absl::StatusOr<bool> RescuedValues::IsIn(FileNumber number, const ValueReference& reference) {
   const auto listed = files_.find(number);
   if (listed == files_.end() || listed->second < reference.offset) return false;
-  if (listed->second - reference.offset < reference.bytes) return false;
+  if (listed->second - reference.offset < reference.stored_bytes) return false;
   ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, directory_->OpenForRead(ValueFileName(number)));
-  value_.clear();
+  stored_.clear();
   const auto keep = [&](uint64_t, std::string_view step) {
-    if (!reference.chunked) value_.append(step);
+    if (!reference.chunked) stored_.append(step);
     return absl::OkStatus();
   };
   const absl::Status status = ReadWithoutSums(*file, ValueFileName(number), reference, keep);
@@ -82,7 +83,7 @@ absl::StatusOr<bool> RescuedValues::IsIn(FileNumber number, const ValueReference
 
 absl::StatusOr<ValueReference> RescuedValues::CopyChunked() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, directory_->OpenForRead(ValueFileName(found_in_)));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ValueStreamWriter> stream, store_.BeginStream(found_.bytes));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ValueStreamWriter> stream, store_.BeginStream(found_.stored_bytes));
   RETURN_IF_ERROR(ReadWithoutSums(*file, ValueFileName(found_in_), found_,
                                   [&](uint64_t, std::string_view step) { return stream->Append(step); }));
   ASSIGN_OR_RETURN(const ValueWriter::Written written, stream->Finish());

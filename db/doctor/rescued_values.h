@@ -6,6 +6,7 @@
 // - What is whole stays as it is. A value from a file that the database would not read is copied to a new file, and so
 //   is what only the logs refer to (db/engine/open/recover_values.cc says why). A chunked value's chunk sums follow
 //   from it: one that has lost them alone is copied.
+// - A compressed value is checked and copied as it is stored.
 // - Nothing is removed here.
 //
 // Not safe for concurrent use. Memory for the largest value that is not chunked, and for the list of files.
@@ -73,10 +74,11 @@ class RescuedValues {
   std::map<FileNumber, FileNumber> misnamed_;  // by the number in the header
   std::set<FileNumber> damaged_;
   std::set<FileNumber> used_;
-  // The last value that was found: as references name it, where it is, and, unless it is chunked, its bytes.
+  // The last value that was found: as references name it, where it is, and, unless it is chunked, the bytes that are
+  // stored.
   ValueReference found_;
   FileNumber found_in_;
-  std::string value_;
+  std::string stored_;
 };
 
 }  // namespace sepal

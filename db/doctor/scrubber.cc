@@ -176,9 +176,9 @@ class Scrubber::Visit {
       DamageValue(key, reference, why);
       return absl::OkStatus();
     };
-    const absl::Status read =
-        CheckValues(std::move(reader), &past_caches,
-                    {.go_on = [this](const ValueReference& reference) { return GoOn(reference.bytes); }, .bad = bad});
+    const absl::Status read = CheckValues(
+        std::move(reader), &past_caches,
+        {.go_on = [this](const ValueReference& reference) { return GoOn(reference.stored_bytes); }, .bad = bad});
     if (absl::IsCancelled(read)) whole_ = false;
     if (!read.ok() && !absl::IsCancelled(read)) Skip(read);
   }
@@ -189,7 +189,7 @@ class Scrubber::Visit {
     if (reference != nullptr) {
       event.file_number = reference->file.value();
       event.offset = reference->offset;
-      event.bytes = reference->bytes;
+      event.bytes = reference->stored_bytes;
     }
     event.after = event.through = std::string(key);
     ++damage_.values;

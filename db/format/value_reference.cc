@@ -1,14 +1,18 @@
 #include "db/format/value_reference.h"
 
+#include <algorithm>
+
 #include "db/format/value_file.h"
 #include "sepal/db.h"
 #include "util/base/coding.h"
+#include "util/base/compression.h"
 
 namespace sepal {
 
 namespace {
 
 constexpr uint8_t kChunkedFlag = 1;
+constexpr uint8_t kCompressedFlag = 2;
 
 }  // namespace
 
@@ -26,20 +30,25 @@ void AppendChunkSums(FileNumber file, uint64_t offset, std::string_view bytes, s
   }
 }
 
-uint32_t ChecksumAs(const ValueReference& reference, std::string_view value) {
+uint32_t ChecksumAs(const ValueReference& reference, std::string_view stored) {
   const uint64_t seed = ReferenceSeed(reference.file, reference.offset);
   if (!reference.chunked) [[likely]]
-    return Checksum32(value, seed);
+    return Checksum32(stored, seed);
   std::string sums;
-  AppendChunkSums(reference.file, reference.offset, value, &sums);
+  AppendChunkSums(reference.file, reference.offset, stored, &sums);
   return Checksum32(sums, seed);
 }
 
 std::string EncodeValueReference(const ValueReference& reference) {
-  std::string bytes(1, static_cast<char>(reference.chunked ? kChunkedFlag : 0));
+  const int flags = (reference.chunked ? kChunkedFlag : 0) | (reference.compressed() ? kCompressedFlag : 0);
+  std::string bytes(1, static_cast<char>(flags));
   PutVarint(&bytes, reference.file.value());
   PutVarint(&bytes, reference.offset);
-  PutVarint(&bytes, reference.bytes);
+  PutVarint(&bytes, reference.stored_bytes);
+  if (reference.compressed()) {
+    bytes.push_back(static_cast<char>(reference.codec));
+    PutVarint(&bytes, reference.uncompressed_bytes);
+  }
   PutFixed32(&bytes, reference.checksum);
   return bytes;
 }
@@ -51,11 +60,19 @@ std::optional<ValueReference> ParseValueReference(std::string_view bytes) {
   reference.chunked = flags == kChunkedFlag;
   reference.file = FileNumber(in.Varint());
   reference.offset = in.Varint();
-  reference.bytes = in.Varint();
+  reference.stored_bytes = in.Varint();
+  bool possible = flags <= std::max(kChunkedFlag, kCompressedFlag);
+  if (flags == kCompressedFlag) {
+    const uint8_t codec = in.Byte();
+    reference.uncompressed_bytes = in.Varint();
+    possible = IsKnownCompression(codec) && reference.uncompressed_bytes > reference.stored_bytes &&
+               reference.uncompressed_bytes <= kMaxValueBytes;
+    reference.codec = static_cast<CompressionKind>(codec);
+    possible = possible && reference.compressed();
+  }
   reference.checksum = in.Fixed32();
-  const bool possible = flags <= kChunkedFlag && reference.offset >= kValueFileHeaderBytes &&
-                        reference.offset < kMostValueFileBytes && reference.bytes > 0 &&
-                        reference.bytes <= kMaxValueBytes;
+  possible = possible && reference.offset >= kValueFileHeaderBytes && reference.offset < kMostValueFileBytes &&
+             reference.stored_bytes > 0 && reference.stored_bytes <= kMaxValueBytes;
   if (!in.Done() || !possible || reference.file == FileNumber(0)) return std::nullopt;
   return reference;
 }

@@ -2,12 +2,15 @@
 //
 // | size   | meaning                                                                                              |
 // |--------|------------------------------------------------------------------------------------------------------|
-// | 1      | flags: 1, the value is chunked. Others are for later versions (expiry, compression), and refused     |
+// | 1      | flags: 1, the value is chunked; 2, it is compressed. Not both. Others are for later versions, and    |
+// |        | refused                                                                                              |
 // | varint | number of the value file (value_file.h)                                                              |
 // | varint | offset of the value in it, at least kValueFileHeaderBytes                                            |
-// | varint | bytes of the value, at least one and at most kMaxValueBytes                                          |
-// | 4      | Checksum32(value, ReferenceSeed(file, offset)), so that bytes of another place never pass the check; |
-// |        | of a chunked value, the same of its chunk sums                                                       |
+// | varint | bytes that are stored there, at least one and at most kMaxValueBytes                                 |
+// | 1      | of a compressed value: the codec, as a CompressionKind (util/base/compression.h says what is stored) |
+// | varint | of a compressed value: its own bytes, more than are stored and at most kMaxValueBytes                |
+// | 4      | Checksum32(stored bytes, ReferenceSeed(file, offset)), so that bytes of another place never pass the |
+// |        | check; of a chunked value, the same of its chunk sums                                                |
 //
 // A chunked value has its chunk sums behind it, so that a part of it can be checked by itself: for each of its chunks
 // of kValueChunkBytes, the last of which may be shorter, Checksum32(chunk, ReferenceSeed(file, offset of the chunk)),
@@ -21,6 +24,7 @@
 #include <string>
 #include <string_view>
 
+#include "sepal/options.h"
 #include "util/base/hash.h"
 #include "util/base/numbers.h"
 
@@ -32,26 +36,31 @@ inline constexpr uint64_t kChunkSumBytes = 4;
 struct ValueReference {
   FileNumber file;
   uint64_t offset = 0;
-  uint64_t bytes = 0;
+  uint64_t stored_bytes = 0;
   uint32_t checksum = 0;
   bool chunked = false;
+  CompressionKind codec = CompressionKind::kNone;
+  uint64_t uncompressed_bytes = 0;  // of a compressed value alone
+  bool compressed() const { return codec != CompressionKind::kNone; }
+  // Of the value that readers get. What a file has of it are `stored_bytes`.
+  uint64_t value_bytes() const { return compressed() ? uncompressed_bytes : stored_bytes; }
   // Of the chunk sums: where they lie, and how long they are.
-  uint64_t sums_offset() const { return offset + bytes; }
-  uint64_t sums_bytes() const { return (bytes + kValueChunkBytes - 1) / kValueChunkBytes * kChunkSumBytes; }
+  uint64_t sums_offset() const { return offset + stored_bytes; }
+  uint64_t sums_bytes() const { return (stored_bytes + kValueChunkBytes - 1) / kValueChunkBytes * kChunkSumBytes; }
   friend bool operator==(const ValueReference&, const ValueReference&) = default;
 };
 
 inline uint64_t ReferenceSeed(FileNumber file, uint64_t offset) { return Mix64(Mix64(file.value()) ^ offset); }
-// Of `value` at that place.
+// Of `value` at that place, as it is.
 ValueReference ReferenceTo(FileNumber file, uint64_t offset, std::string_view value);
 // Of a chunked value of `bytes` bytes at that place, by its chunk sums.
 ValueReference ReferenceToChunked(FileNumber file, uint64_t offset, uint64_t bytes, std::string_view sums);
 // Appends the sums of the chunks of `bytes`, which lie at `offset` of the file: a value, or whole chunks of one.
 void AppendChunkSums(FileNumber file, uint64_t offset, std::string_view bytes, std::string* sums);
-// The checksum that the reference would have if that were its value.
-uint32_t ChecksumAs(const ValueReference& reference, std::string_view value);
-inline bool IsValueOf(const ValueReference& reference, std::string_view value) {
-  return value.size() == reference.bytes && ChecksumAs(reference, value) == reference.checksum;
+// The checksum that the reference would have if that were stored in its place.
+uint32_t ChecksumAs(const ValueReference& reference, std::string_view stored);
+inline bool IsStoredOf(const ValueReference& reference, std::string_view stored) {
+  return stored.size() == reference.stored_bytes && ChecksumAs(reference, stored) == reference.checksum;
 }
 // Of a chunked one.
 inline bool AreSumsOf(const ValueReference& reference, std::string_view sums) {

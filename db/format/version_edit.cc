@@ -37,14 +37,16 @@ enum Tag : uint32_t {
 };
 
 constexpr uint64_t kMergesFeature = 1;
-constexpr uint64_t kRangeDeletesFeature = 2;
 constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kFilterFeature = 8;
 constexpr uint64_t kSnapshotsFeature = 16;
-constexpr uint64_t kValueFilesFeature = 32;
-constexpr uint64_t kChunkedValuesFeature = 64;
-constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature |
-                                    kSnapshotsFeature | kValueFilesFeature | kChunkedValuesFeature;
+constexpr uint64_t kKnownFeatures = 255;
+// Of flags that edits have.
+constexpr std::pair<uint64_t, bool VersionEdit::*> kFlaggedFeatures[] = {{2, &VersionEdit::range_deletes},
+                                                                         {kExpiryFeature, &VersionEdit::expires},
+                                                                         {32, &VersionEdit::value_files},
+                                                                         {64, &VersionEdit::chunked_values},
+                                                                         {128, &VersionEdit::compressed_values}};
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
@@ -264,10 +266,7 @@ RemovedTable TakeRemovedTable(Decoder* in) {
 absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
   const uint64_t features = in->Varint();
   RETURN_IF_ERROR(CheckFeatures(features));
-  edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
-  edit->expires |= (features & kExpiryFeature) != 0;
-  edit->value_files |= (features & kValueFilesFeature) != 0;
-  edit->chunked_values |= (features & kChunkedValuesFeature) != 0;
+  for (const auto& [feature, flag] : kFlaggedFeatures) edit->*flag |= (features & feature) != 0;
   return absl::OkStatus();
 }
 
@@ -305,9 +304,8 @@ ClockFloor TakeClockFloor(Decoder* in) {
 
 // What readers of the edit must know.
 uint64_t FeaturesOf(const VersionEdit& edit) {
-  uint64_t features = (edit.range_deletes ? kRangeDeletesFeature : 0) | (edit.expires ? kExpiryFeature : 0);
-  if (edit.value_files) features |= kValueFilesFeature;
-  if (edit.chunked_values) features |= kChunkedValuesFeature;
+  uint64_t features = 0;
+  for (const auto& [feature, flag] : kFlaggedFeatures) features |= edit.*flag ? feature : 0;
   if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= kSnapshotsFeature;
   for (const FamilySchema& schema : edit.schemas) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;

@@ -163,6 +163,7 @@ struct VersionEdit {
   bool range_deletes = false;         // the database uses them
   bool value_files = false;           // likewise
   bool chunked_values = false;        // likewise
+  bool compressed_values = false;     // values in value files that are compressed
   bool expires = false;               // the database has, or is to have, puts that expire
   std::optional<ClockFloor> clock_floor;
   std::vector<KeptSnapshot> created_snapshots;

@@ -61,6 +61,7 @@ std::string ToString(const VersionEdit& edit) {
   if (edit.range_deletes) s += "uses range deletes\n";
   if (edit.value_files) s += "uses value files\n";
   if (edit.chunked_values) s += "uses chunked values\n";
+  if (edit.compressed_values) s += "uses compressed values in value files\n";
   s += SnapshotsText(edit);
   for (const FamilySchema& schema : edit.schemas) s += SchemaText(schema);
   for (const ColumnFamilyId dropped : edit.dropped_families) {

@@ -65,9 +65,9 @@ struct ColumnFamilyOptions {
   // expire. Not negative, and at most a million days. The database keeps it: 0 is what the family had before, and
   // another than that is refused (InvalidArgument). A family that had none gets it for the puts to come.
   std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
-  // The codec of data blocks. A block that shrinks by less than an eighth is stored uncompressed.
+  // The codec of data blocks, and of values in value files. What shrinks by less than an eighth is stored uncompressed.
   CompressionKind compression = CompressionKind::kSnappy;
-  // The codec of each level, from the first; deeper levels use the last entry. Empty: `compression` everywhere. A table
+  // The codec of each level's blocks, from the first; deeper levels use the last entry. Empty: `compression`. A table
   // that moves to a level with another codec is rewritten, unless the last level moves down as a whole.
   std::vector<CompressionKind> compression_per_level = {};
   // Bytes of a data block before compression, between 256 and 1 MiB. Larger blocks compress better and scan faster;
@@ -83,11 +83,11 @@ struct ColumnFamilyOptions {
   double max_space_amplification = 2;
   // Values of puts that have at least so many bytes are written once, to value files (`NNNNNN.val`), which flushes and
   // compactions leave alone; the tables refer to them. 0: none are. Else at least 64; from a few KiB on it pays. Puts
-  // that expire are not separated. What was written before stays where it is. Files of which much was overwritten or
-  // deleted are emptied by compactions, and writers slowed for it, so that `max_space_amplification` holds; memtables
-  // may refer to eight times their size beyond that. What a `compaction_filter` refuses is hidden from reads, but takes
-  // space until it is overwritten or deleted. A library that does not know value files refuses a database that has
-  // them.
+  // that expire are not separated. The thread that writes a value compresses it (`compression`). What was written
+  // before stays as it is. Files of which much was overwritten or deleted are emptied by compactions, and writers
+  // slowed for it, so that `max_space_amplification` holds; memtables may refer to eight times their size beyond that.
+  // What a `compaction_filter` refuses is hidden from reads, but takes space until it is overwritten or deleted. A
+  // library that does not know value files, or that they are compressed, refuses a database that has such.
   size_t separate_from = 0;
   // Of values in value files, those of fewer bytes come back beside their keys when a compaction writes the last level:
   // they are written once more, and scans find them in the tables. 0: none come back.

@@ -47,8 +47,8 @@ enum class Ticker : uint8_t {
   kScrubBytes,       // bytes of tables and values that were read and checked in the background (Options::scrub_seconds)
   kScrubPasses,      // passes over all tables
   kScrubDamage,      // blocks and values that were found damaged, counted again in each pass
-  kValueBytes,       // bytes of values that were written to value files (ColumnFamilyOptions::separate_from)
-  kValueBytesMoved,  // bytes of values that compactions moved out of value files that were mostly garbage
+  kValueBytes,       // bytes of values as they were stored in value files (ColumnFamilyOptions::separate_from)
+  kValueBytesMoved,  // the same that compactions moved out of value files that were mostly garbage
   kCatchUps,         // calls of DB::CatchUp that succeeded, those of Options::follow_milliseconds too
   kCatchUpFailures,  // those that failed
   kCount,

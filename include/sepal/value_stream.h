@@ -7,8 +7,8 @@
 //   absl::StatusOr<sepal::ValuePart> part = db->ReadValue("video", offset, buffer);
 //
 // A value that is put so is as any other: Get, iterators, snapshots, backups and repairs know it. One of 1 MiB or more
-// is written to a file of its own, with a checksum for each 64 KiB, whatever the family's `separate_from`. The first of
-// a database makes it one that earlier versions do not open. A shorter one is put as by DB::Put.
+// is written uncompressed to a file of its own, with a checksum for each 64 KiB, whatever `separate_from` is. The first
+// of a database makes it one that earlier versions do not open. A shorter one is put as by DB::Put.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ class SEPAL_EXPORT ValueStreams {
   // one value.
   //
   // Cost: of a value that was put by PutStream with 1 MiB or more, those 64 KiB are read and checked that the part
-  // touches. Any other is read and checked as a whole: if it is large and in a value file, in steps of 256 KiB; else as
-  // by Get. So it is where a merge operator, or a filter that looks at values, has to see it.
+  // touches. Any other is read and checked as a whole: if it is large and uncompressed in a value file, in steps of 256
+  // KiB; else as by Get. So it is where a merge operator, or a filter that looks at values, has to see it.
   virtual absl::StatusOr<ValuePart> ReadValue(const ColumnFamily& family, std::string_view key, uint64_t offset,
                                               std::span<char> buffer,
                                               const ReadOptions& options = kDefaultReadOptions) = 0;

@@ -13,7 +13,7 @@ namespace sepal::corruption {
 
 namespace {
 
-constexpr std::string_view kFamilies[] = {"versions", "zstd", "plain", "values", "logged"};
+constexpr std::string_view kFamilies[] = {"versions", "zstd", "plain", "values", "packed", "logged"};
 
 ColumnFamilyOptions OptionsOf(std::string_view family) {
   ColumnFamilyOptions options;
@@ -28,6 +28,11 @@ ColumnFamilyOptions OptionsOf(std::string_view family) {
     options.filter_policy = FilterPolicy::None();
   } else if (family == "values") {
     options.separate_from = 64;
+    options.compression = CompressionKind::kNone;
+  } else if (family == "packed") {
+    // What LZ4 makes ends with bytes of the value, none of which is 0.
+    options.separate_from = 64;
+    options.compression = CompressionKind::kLz4;
   } else {
     options.compression = CompressionKind::kLz4;
   }
@@ -157,6 +162,8 @@ class Builder {
     }
     Delete("values", Key(4));
     for (int i = 20; i < 40; ++i) Put("values", Key(i), Text(static_cast<size_t>(40 + 5 * i), 'W'));
+    for (int i = 0; i < 20; ++i) Put("packed", Key(i), Text(static_cast<size_t>(64 + 20 * i), 'P'));
+    Must(db_->Flush(*families_["packed"]));
     Must(db_->Flush(*families_["values"]));
   }
 
@@ -197,6 +204,7 @@ class Builder {
     }
     Must(db_->Write(batch));
     for (int i = 30; i < 36; ++i) Put("values", Key(i), Text(150, 'X'));
+    for (int i = 30; i < 34; ++i) Put("packed", Key(i), Text(300, 'Q'));
     Delete("logged", Key(3));
     Put("plain", Key(5), "newer");
     Must(db_->Sync());

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_format.h"
+#include "tests/noise.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 
@@ -100,6 +101,7 @@ class Driver {
       if (random_.OneIn(4)) continue;
       update.value.emplace(absl::StrFormat("%u.", ++values_));
       update.value->resize(random_.OneIn(6) ? 300 + random_.Uniform(1500) : 10 + random_.Uniform(60), 'v');
+      if (values_ % 3 == 0) *update.value = NoiseOf(values_, update.value->size());
     }
     subject_->Write(batch, random_.OneIn(6));
   }

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "tests/noise.h"
+#include "util/base/hash.h"
 #include "util/base/status.h"
 
 namespace sepal::reliability {
@@ -162,7 +164,7 @@ void ScriptRun::Write(const Op& op) {
     std::optional<std::string> value;
     if (update.kind == ValueKind::kPut) {
       value.emplace(update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_));
-      if (value->size() < update.value_bytes) value->resize(update.value_bytes, static_cast<char>('a' + values_ % 26));
+      if (value->size() < update.value_bytes) *value += Filling(update.value_bytes - value->size());
       batch.Put(Handle(family), key, *value);
     } else if (update.kind == ValueKind::kDelete) {
       batch.Delete(Handle(family), key);
@@ -195,10 +197,23 @@ void ScriptRun::Write(const Op& op) {
   if (acknowledged && op.sync) oracle_->AllDurable();
 }
 
+// Half of the values that are separated do not compress.
+std::string ScriptRun::Filling(size_t bytes) const {
+  if (database_->options.family.separate_from > 0 && Mix64(values_) % 2 == 0) return NoiseOf(values_, bytes);
+  return std::string(bytes, static_cast<char>('a' + values_ % 26));
+}
+
+// Where values are separated, families have different codecs.
 void ScriptRun::CreateFamily(const std::string& name) {
   if (oracle_->Known(name)) return;
   oracle_->BeginCreate(name);
-  auto made = db()->CreateColumnFamily(name, database_->options.family);
+  ColumnFamilyOptions family = database_->options.family;
+  if (family.separate_from > 0) {
+    constexpr CompressionKind kKinds[] = {CompressionKind::kNone, CompressionKind::kSnappy, CompressionKind::kLz4,
+                                          CompressionKind::kZstd};
+    family.compression = kKinds[static_cast<size_t>(name.front()) % std::size(kKinds)];
+  }
+  auto made = db()->CreateColumnFamily(name, family);
   const bool done = Check(made.status(), "create a family");
   oracle_->EndFamilyCall(name, done);
   if (done) handles_[name] = std::move(made).value();

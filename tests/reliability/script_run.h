@@ -52,6 +52,7 @@ class ScriptRun {
   void ReadAll();
   void ReadFamily(const std::string& family);
   void CheckIterator(Iterator* iterator, const Oracle::Contents& expected, std::string_view what);
+  std::string Filling(size_t bytes) const;
   void CreateFamily(const std::string& name);
   void DropFamily(const std::string& name);
   void WriteCheckpoint(bool backup);

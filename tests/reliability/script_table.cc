@@ -88,12 +88,16 @@ constexpr const char* kScripts[][3] = {
     {"values", "values", "12{ p?*200 p? } p?*300! flush 8{ p?*200 } kill read 6{ p?*200 p?! } power read compact read"},
     {"values-families", "values tiny",
      "create:f 6{ [p?*200 f/p?*90] f/p?*300! } flush:f read power [p? f/p?*200] flush kill read drop:f compact read"},
-    {"values-overwrites", "values tiny leveled",
+    {"values-overwrites", "values tiny leveled lz4",
      "4{ p1*300 p2*200 p3*200 snap flush } compact unsnap compact read reopen read p1! d2 compact read"},
-    {"values-checkpoints", "values logdir roll",
+    {"values-checkpoints", "values logdir roll zstd",
      "6{ p?*200 } checkpoint flush p?*200! backup 4{ p?*200 d? } backup read reopen r0-5 p?*200 flush compact read"},
+    {"values-codecs", "values tiny roll",
+     "create:d create:e create:f create:g 4{ [d/p?*300 e/p?*300] f/p?*300! g/p?*300 [e/p?*200 g/p?*400]! p? } flush:g "
+     "power 3{ f/p?*500! e/p?*90 d/p?*200 g/p?*200! } read checkpoint flush:e kill f/d? compact:f compact:g read"},
     {"values-collected", "shortvalues tiny",
-     "fill:0-12*200 8{ p?*200 p1*200 p?*200 p4*200 p?*200 p9*200 flush wait } read power 4{ 3{ p?*200! p?*200 } flush wait } "
+     "fill:0-12*200 8{ p?*200 p1*200 p?*200 p4*200 p?*200 p9*200 flush wait } read power 4{ 3{ p?*200! p?*200 } flush "
+     "wait } "
      "kill read compact wait read"},
     {"values-unmapped", "values unmapped", "4{ 4{ p?*700 } p?*700! flush 2{ p?*700 } power p? kill } compact read"},
     {"streams-families", "values tiny logdir",

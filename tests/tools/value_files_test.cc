@@ -16,6 +16,7 @@ class ValueFilesVerbsTest : public SepalCommandTest {
   void SetUp() override {
     Options options{.create_if_missing = true, .memory_limit = size_t{8} << 20};
     options.family.separate_from = 100;
+    options.family.compression = CompressionKind::kNone;
     const std::unique_ptr<DB> db = DB::Open(options, db_).value();
     ASSERT_TRUE(db->Put("small", "s").ok());
     ASSERT_TRUE(db->Put("flushed", large_).ok());
@@ -33,6 +34,27 @@ TEST_F(ValueFilesVerbsTest, TheLogIsSaidToReferToThem) {
   const Outcome json = RunSepal({"wal", "dump", db_, "--values", "--json"});
   EXPECT_TRUE(Has(json.out, "\"value_bytes\":300")) << json.out;
   EXPECT_TRUE(Has(json.out, "\"value_offset\":364")) << json.out;
+}
+
+TEST_F(ValueFilesVerbsTest, OfACompressedOneBothSizesAreShown) {
+  Options options{.memory_limit = size_t{8} << 20};
+  options.family.separate_from = 100;
+  options.family.compression = CompressionKind::kLz4;
+  {
+    const std::unique_ptr<DB> db = DB::Open(options, db_).value();
+    ASSERT_TRUE(db->Put("packed", large_).ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  const Outcome dump = RunSepal({"wal", "dump", db_});
+  EXPECT_TRUE(Has(dump.out, "type:reference 'packed' (300 bytes, 14 as lz4, at 64 of ")) << dump.out;
+  const Outcome json = RunSepal({"wal", "dump", db_, "--json"});
+  EXPECT_TRUE(Has(json.out, "\"value_bytes\":300")) << json.out;
+  EXPECT_TRUE(Has(json.out, "\"value_stored_bytes\":14")) << json.out;
+  EXPECT_TRUE(Has(json.out, "\"value_compression\":\"lz4\"")) << json.out;
+  EXPECT_EQ(RunSepal({"db", "get", db_, "packed"}).out, large_);
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+  const Outcome manifest = RunSepal({"manifest", "dump", db_});
+  EXPECT_TRUE(Has(manifest.out, "uses compressed values in value files")) << manifest.out;
 }
 
 TEST_F(ValueFilesVerbsTest, TheyAreReadVerifiedAndBackedUp) {

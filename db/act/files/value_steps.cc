@@ -39,9 +39,9 @@ absl::Status CheckChunks(std::string_view path, const ValueReference& reference,
 
 absl::Status ReadSteps(const ReadableFile& file, std::string_view path, const ValueReference& reference,
                        const ValueStep& take) {
-  BlockBuffer buffer(std::min(reference.bytes, kValueStepBytes));
-  for (uint64_t at = 0; at < reference.bytes; at += buffer.size()) {
-    const std::span<char> to(buffer.data(), std::min<uint64_t>(buffer.size(), reference.bytes - at));
+  BlockBuffer buffer(std::min(reference.stored_bytes, kValueStepBytes));
+  for (uint64_t at = 0; at < reference.stored_bytes; at += buffer.size()) {
+    const std::span<char> to(buffer.data(), std::min<uint64_t>(buffer.size(), reference.stored_bytes - at));
     RETURN_IF_ERROR(ReadAll(file, path, "separated value", reference.offset + at, to));
     RETURN_IF_ERROR(take(at, {to.data(), to.size()}));
   }
@@ -57,7 +57,7 @@ absl::StatusOr<std::string> ReadChunkSums(const ReadableFile& file, std::string_
   if (AreSumsOf(reference, sums)) return sums;
   return Damaged(path, reference.sums_offset(), "checksum of the chunk sums of a separated value",
                  Hex64(reference.checksum),
-                 Hex64(ReferenceToChunked(reference.file, reference.offset, reference.bytes, sums).checksum));
+                 Hex64(ReferenceToChunked(reference.file, reference.offset, reference.stored_bytes, sums).checksum));
 }
 
 absl::Status ReadInSteps(const ReadableFile& file, std::string_view path, const ValueReference& reference,
@@ -96,7 +96,7 @@ absl::Status ReadPart(const ReadableFile& file, std::string_view path, const Val
     const uint64_t wanted_end = at + to.size();
     // Whole chunks go where they are wanted, and of another the part that is.
     const uint64_t whole_end =
-        wanted_end == reference.bytes ? wanted_end : wanted_end / kValueChunkBytes * kValueChunkBytes;
+        wanted_end == reference.stored_bytes ? wanted_end : wanted_end / kValueChunkBytes * kValueChunkBytes;
     if (at == begin && whole_end > begin) {
       const std::span<char> chunks = to.first(whole_end - begin);
       RETURN_IF_ERROR(ReadAll(file, path, "separated value", reference.offset + begin, chunks));
@@ -106,7 +106,7 @@ absl::Status ReadPart(const ReadableFile& file, std::string_view path, const Val
       continue;
     }
     if (edge.size() == 0) edge = BlockBuffer(kValueChunkBytes);
-    const std::span<char> chunk(edge.data(), std::min(kValueChunkBytes, reference.bytes - begin));
+    const std::span<char> chunk(edge.data(), std::min(kValueChunkBytes, reference.stored_bytes - begin));
     RETURN_IF_ERROR(ReadAll(file, path, "separated value", reference.offset + begin, chunk));
     RETURN_IF_ERROR(CheckChunks(path, reference, sums, begin, {chunk.data(), chunk.size()}));
     const uint64_t copied = std::min<uint64_t>(to.size(), begin + chunk.size() - at);

@@ -127,7 +127,7 @@ void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
     memtable->HoldValues(reference.file, std::make_shared<const MemTableHold>(this, Pin(reference.file)));
   }
   // Of a chunked value an opening reads next to nothing.
-  if (!reference.chunked) memtable->CountSeparated(reference.bytes);
+  if (!reference.chunked) memtable->CountSeparated(reference.stored_bytes);
 }
 
 std::shared_ptr<ObsoleteTableSink> ValueStore::SinkThatHolds(std::shared_ptr<ObsoleteTableSink> sink,
@@ -190,47 +190,66 @@ absl::StatusOr<const ReadableFile*> ValueStore::Open(const ValueFile& file) cons
   return file.owned_.get();
 }
 
-absl::Status ValueStore::Read(const ValueReference& reference, char* value) {
+absl::Status ValueStore::ReadStored(const ValueReference& reference, char* stored) {
   const ValueFileRef file = Pin(reference.file);
   ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
-  ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.bytes, value));
-  return Check(reference, {value, read});
+  ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.stored_bytes, stored));
+  return Check(reference, {stored, read});
 }
 
-absl::Status ValueStore::Check(const ValueReference& reference, std::string_view value) const {
-  if (IsValueOf(reference, value)) [[likely]]
+absl::Status ValueStore::Check(const ValueReference& reference, std::string_view stored) const {
+  if (IsStoredOf(reference, stored)) [[likely]]
     return absl::OkStatus();
-  if (value.size() < reference.bytes) {
+  if (stored.size() < reference.stored_bytes) {
     return Damaged(PathOf(reference.file), reference.offset, "separated value",
-                   absl::StrFormat("%u bytes", reference.bytes), absl::StrFormat("%u", value.size()));
+                   absl::StrFormat("%u bytes", reference.stored_bytes), absl::StrFormat("%u", stored.size()));
   }
   return Damaged(PathOf(reference.file), reference.offset, "checksum of a separated value", Hex64(reference.checksum),
-                 Hex64(ChecksumAs(reference, value)));
+                 Hex64(ChecksumAs(reference, stored)));
 }
 
 CachePin ValueStore::FindCached(const ValueReference& reference) {
   CachePin pin = cache_->Lookup(KeyOf(reference));
   // A damaged reference may name the place of another value.
-  return pin && pin.bytes().size() == reference.bytes ? std::move(pin) : CachePin();
+  return pin && pin.bytes().size() == reference.value_bytes() ? std::move(pin) : CachePin();
 }
 
-CachePin ValueStore::Keep(const ValueReference& reference, BlockBuffer buffer, bool fill_cache) {
-  if (!fill_cache || reference.bytes > kLoneValueBytes) return cache_->PinUncached(std::move(buffer));
-  return cache_->Insert(KeyOf(reference), std::move(buffer), MemoryPart::kDataBlocks);
+CachePin ValueStore::Keep(const ValueReference& reference, BlockBuffer value, bool fill_cache) {
+  if (!fill_cache || reference.value_bytes() > kLoneValueBytes) return cache_->PinUncached(std::move(value));
+  return cache_->Insert(KeyOf(reference), std::move(value), MemoryPart::kDataBlocks);
+}
+
+absl::StatusOr<CachePin> ValueStore::Show(const ValueReference& reference, BlockBuffer stored, bool fill_cache) {
+  if (!reference.compressed()) return Keep(reference, std::move(stored), fill_cache);
+  const std::string path = PathOf(reference.file);
+  RETURN_IF_ERROR(CheckUncompressedSize(path, reference, stored.view()));
+  BlockBuffer value(reference.value_bytes());
+  RETURN_IF_ERROR(DecompressValue(path, reference, stored.view(), value.data()));
+  return Keep(reference, std::move(value), fill_cache);
 }
 
 absl::StatusOr<CachePin> ValueStore::Fetch(const ValueReference& reference, bool fill_cache) {
   if (CachePin pin = FindCached(reference)) return pin;
   const ValueFileRef file = Pin(reference.file);
   ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
-  BlockBuffer buffer(reference.bytes);
-  ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.bytes, buffer.data()));
-  RETURN_IF_ERROR(Check(reference, {buffer.data(), read}));
-  return Keep(reference, std::move(buffer), fill_cache);
+  BlockBuffer stored(reference.stored_bytes);
+  ASSIGN_OR_RETURN(const size_t read, open->Read(reference.offset, reference.stored_bytes, stored.data()));
+  RETURN_IF_ERROR(Check(reference, {stored.data(), read}));
+  return Show(reference, std::move(stored), fill_cache);
 }
 
 void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill_cache,
                            const std::function<void(size_t i, absl::StatusOr<CachePin> value)>& done) {
+  FetchAll(references, /*as_stored=*/false, fill_cache, done);
+}
+
+void ValueStore::FetchStored(std::span<const ValueReference> references,
+                             const std::function<void(size_t i, absl::StatusOr<CachePin> stored)>& done) {
+  FetchAll(references, /*as_stored=*/true, /*fill_cache=*/false, done);
+}
+
+void ValueStore::FetchAll(std::span<const ValueReference> references, bool as_stored, bool fill_cache,
+                          const Fetched& done) {
   struct Missing {
     size_t index;
     ValueFileRef file;
@@ -240,7 +259,8 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
   std::vector<ReadRequest> requests;
   for (size_t i = 0; i < references.size(); ++i) {
     const ValueReference& reference = references[i];
-    if (CachePin pin = FindCached(reference)) {
+    // The cache has values as they are shown.
+    if (CachePin pin = as_stored && reference.compressed() ? CachePin() : FindCached(reference)) {
       done(i, std::move(pin));
       continue;
     }
@@ -250,9 +270,9 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
       done(i, open.status());
       continue;
     }
-    Missing& next = missing.emplace_back(Missing{i, std::move(file), BlockBuffer(reference.bytes)});
+    Missing& next = missing.emplace_back(Missing{i, std::move(file), BlockBuffer(reference.stored_bytes)});
     requests.push_back(
-        {.file = *open, .offset = reference.offset, .length = reference.bytes, .buffer = next.buffer.data()});
+        {.file = *open, .offset = reference.offset, .length = reference.stored_bytes, .buffer = next.buffer.data()});
   }
   if (requests.empty()) return;
   directory_->ReadMany(requests, [&](ReadRequest& request) {
@@ -261,18 +281,34 @@ void ValueStore::FetchMany(std::span<const ValueReference> references, bool fill
     absl::Status status = request.status;
     if (status.ok()) status = Check(reference, {request.buffer, request.bytes_read});
     if (!status.ok()) return done(of.index, std::move(status));
-    done(of.index, Keep(reference, std::move(of.buffer), fill_cache));
+    if (as_stored) return done(of.index, cache_->PinUncached(std::move(of.buffer)));
+    done(of.index, Show(reference, std::move(of.buffer), fill_cache));
   });
 }
 
 absl::Status ValueStore::Read(const ValueReference& reference, std::string* value) {
-  value->resize(reference.bytes);
-  return Read(reference, value->data());
+  if (!reference.compressed()) return ReadStored(reference, value);
+  BlockBuffer stored(reference.stored_bytes);
+  RETURN_IF_ERROR(ReadStored(reference, stored.data()));
+  return Decompress(reference, stored.view(), value);
+}
+
+absl::Status ValueStore::ReadStored(const ValueReference& reference, std::string* stored) {
+  stored->resize(reference.stored_bytes);
+  return ReadStored(reference, stored->data());
+}
+
+absl::Status ValueStore::Decompress(const ValueReference& reference, std::string_view stored,
+                                    std::string* value) const {
+  const std::string path = PathOf(reference.file);
+  RETURN_IF_ERROR(CheckUncompressedSize(path, reference, stored));
+  value->resize(reference.value_bytes());
+  return DecompressValue(path, reference, stored, value->data());
 }
 
 absl::Status ValueStore::Verify(const ValueReference& reference) {
-  if (!reference.chunked && reference.bytes <= kValueStepBytes) {
-    return Read(reference, BlockBuffer(reference.bytes).data());
+  if (!reference.chunked && reference.stored_bytes <= kValueStepBytes) {
+    return ReadStored(reference, BlockBuffer(reference.stored_bytes).data());
   }
   const ValueFileRef file = Pin(reference.file);
   ASSIGN_OR_RETURN(const ReadableFile* const open, Open(*file));
@@ -301,7 +337,8 @@ absl::StatusOr<CachePin> ValueStore::FetchChunkSums(const ValueReference& refere
 
 absl::Status ValueStore::ReadPart(const ValueReference& reference, uint64_t at, std::span<char> to, bool fill_cache) {
   CachePin value = FindCached(reference);
-  if (!value && !reference.chunked && reference.bytes <= kLoneValueBytes) {
+  const bool small = !reference.chunked && reference.value_bytes() <= kLoneValueBytes;
+  if (!value && (small || reference.compressed())) {
     ASSIGN_OR_RETURN(value, Fetch(reference, fill_cache));
   }
   if (value) {

@@ -132,19 +132,25 @@ class ValueStore {
   // The same of many, read together. `done(i, value)` is called for each, in any order.
   void FetchMany(std::span<const ValueReference> references, bool fill_cache,
                  const std::function<void(size_t i, absl::StatusOr<CachePin> value)>& done);
+  // The same of what is stored of them, for something that copies it. It does not stay in the cache.
+  void FetchStored(std::span<const ValueReference> references,
+                   const std::function<void(size_t i, absl::StatusOr<CachePin> stored)>& done);
   // From the cache alone; empty: it is not there. Takes no lock.
   CachePin FindCached(const ValueReference& reference);
   // Fetches what FindCached looks at first.
   void Prefetch(const ValueReference& reference) const { cache_->Prefetch(KeyOf(reference)); }
 
-  // Reads a value into `value`, of `reference.bytes` bytes, and checks it. DataLoss names the file and the offset.
-  absl::Status Read(const ValueReference& reference, char* value);
+  // Reads a value and checks it. DataLoss names the file and the offset.
   absl::Status Read(const ValueReference& reference, std::string* value);
-  // The same of what is at `at` of it, for as long as `to` is; the value reaches that far. Of a chunked value only the
-  // chunks there are read and checked; a large other one is read through as a whole. `fill_cache`: of chunk sums, or of
-  // a value that is not large.
+  // The same of what is stored of it.
+  absl::Status ReadStored(const ValueReference& reference, std::string* stored);
+  // Decompresses what ReadStored or FetchStored gave.
+  absl::Status Decompress(const ValueReference& reference, std::string_view stored, std::string* value) const;
+  // Reads what is at `at` of a value, for as long as `to` is; the value reaches that far. Of a chunked value only the
+  // chunks there are read and checked; a compressed one is decompressed as a whole, and a large other one is read
+  // through. `fill_cache`: of chunk sums, or of a value that is not large.
   absl::Status ReadPart(const ValueReference& reference, uint64_t at, std::span<char> to, bool fill_cache);
-  // Reads a value and checks it, in memory that does not depend on its size.
+  // Reads what is stored of a value and checks it, in memory that does not depend on its size.
   absl::Status Verify(const ValueReference& reference);
   // Reads and checks the chunk sums of a chunked value alone: whether it was written, as both became durable together.
   absl::Status CheckChunkSums(const ValueReference& reference);
@@ -161,11 +167,16 @@ class ValueStore {
 
   absl::StatusOr<const ReadableFile*> Open(const ValueFile& file) const;
   absl::StatusOr<CachePin> FetchChunkSums(const ValueReference& reference, bool fill_cache);
-  absl::Status Check(const ValueReference& reference, std::string_view value) const;
+  absl::Status Check(const ValueReference& reference, std::string_view stored) const;
+  absl::Status ReadStored(const ValueReference& reference, char* stored);
+  using Fetched = std::function<void(size_t i, absl::StatusOr<CachePin> bytes)>;
+  void FetchAll(std::span<const ValueReference> references, bool as_stored, bool fill_cache, const Fetched& done);
   CacheKey KeyOf(const ValueReference& reference) const {
     return {cache_->FileOf(reference.file.value()), reference.offset};
   }
-  CachePin Keep(const ValueReference& reference, BlockBuffer buffer, bool fill_cache);
+  CachePin Keep(const ValueReference& reference, BlockBuffer value, bool fill_cache);
+  // The same from what is stored, which has been checked.
+  absl::StatusOr<CachePin> Show(const ValueReference& reference, BlockBuffer stored, bool fill_cache);
   void CountMemTables(FileNumber number, int more) ABSL_LOCKS_EXCLUDED(map_mutex_);
   void Released(const ValueFile& file) ABSL_LOCKS_EXCLUDED(map_mutex_);
   std::string PathOf(FileNumber number) const;

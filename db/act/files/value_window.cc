@@ -49,10 +49,10 @@ size_t ValueWindow::Choose(std::span<const ValueReference> references) {
   size_t wanted = 0;
   for (size_t i = 0; i < references.size(); ++i) {
     const ValueReference& reference = references[i];
-    if (reference.bytes == 0 || reference.bytes > kLoneValueBytes) continue;
+    if (reference.stored_bytes == 0 || reference.value_bytes() > kLoneValueBytes) continue;
     if (store_->cache_->Sight(store_->KeyOf(reference)).end != nullptr) continue;
     pieces_[i].wanted = true;
-    wanted += reference.bytes;
+    wanted += reference.stored_bytes;
     order_.push_back(i);
   }
   size_t tried = references.size();
@@ -60,7 +60,7 @@ size_t ValueWindow::Choose(std::span<const ValueReference> references) {
     const size_t room = window_.Take(0, wanted);
     while (wanted > room) {
       tried = order_.back();
-      wanted -= references[order_.back()].bytes;
+      wanted -= references[order_.back()].stored_bytes;
       order_.pop_back();
     }
   }
@@ -95,15 +95,17 @@ void ValueWindow::Gather(std::span<const ValueReference> references) {
     pieces_[order_[i]].place = place;
     ReadRequest* const last = requests_.empty() ? nullptr : &requests_.back();
     if (last != nullptr && last->file == file && last->offset + last->length == reference.offset &&
-        last->length + reference.bytes <= kMostBytesOfRead) {
-      last->length += reference.bytes;
+        last->length + reference.stored_bytes <= kMostBytesOfRead) {
+      last->length += reference.stored_bytes;
       extents_.back().last = i + 1;
     } else {
-      requests_.push_back(
-          {.file = file, .offset = reference.offset, .length = reference.bytes, .buffer = window_.data() + place});
+      requests_.push_back({.file = file,
+                           .offset = reference.offset,
+                           .length = reference.stored_bytes,
+                           .buffer = window_.data() + place});
       extents_.push_back({i, i + 1});
     }
-    place += reference.bytes;
+    place += reference.stored_bytes;
   }
 }
 
@@ -112,7 +114,7 @@ void ValueWindow::NoteRead(std::span<const ValueReference> references, const Ext
   if (!request.status.ok()) return;
   for (size_t i = extent.first; i < extent.last; ++i) {
     const ValueReference& reference = references[order_[i]];
-    pieces_[order_[i]].there = reference.offset + reference.bytes <= request.offset + request.bytes_read;
+    pieces_[order_[i]].there = reference.offset + reference.stored_bytes <= request.offset + request.bytes_read;
   }
 }
 
@@ -125,11 +127,12 @@ CachePin ValueWindow::Take(size_t index, const ValueReference& reference, bool f
       Forget();
       return {};
     }
-    buffer = BlockBuffer(reference.bytes);
-    std::memcpy(buffer.data(), window_.data() + pieces_[index].place, reference.bytes);
+    buffer = BlockBuffer(reference.stored_bytes);
+    std::memcpy(buffer.data(), window_.data() + pieces_[index].place, reference.stored_bytes);
   }
-  if (!IsValueOf(reference, buffer.view())) return {};
-  return store_->Keep(reference, std::move(buffer), fill_cache);
+  if (!IsStoredOf(reference, buffer.view())) return {};
+  absl::StatusOr<CachePin> value = store_->Show(reference, std::move(buffer), fill_cache);
+  return value.ok() ? *std::move(value) : CachePin();
 }
 
 }  // namespace sepal

@@ -10,8 +10,9 @@
 
 namespace sepal {
 
-absl::StatusOr<ValueWriter::Written> ValueWriter::Append(std::string_view value) {
-  if (to_.pacing.limiter != nullptr) to_.pacing.limiter->Take(value.size(), to_.pacing.priority);
+absl::StatusOr<ValueWriter::Written> ValueWriter::Append(const StoredValue& value) {
+  const uint64_t bytes = value.bytes.size();
+  if (to_.pacing.limiter != nullptr) to_.pacing.limiter->Take(bytes, to_.pacing.priority);
   FileNumber number;
   ValueFileRef file;
   uint64_t offset = 0;
@@ -24,20 +25,20 @@ absl::StatusOr<ValueWriter::Written> ValueWriter::Append(std::string_view value)
     number = output.number;
     file = output.file;
     offset = output.end;
-    RETURN_IF_ERROR(Reserve(offset + value.size()));
+    RETURN_IF_ERROR(Reserve(offset + bytes));
     // After a failure the next value is written in the same place.
-    RETURN_IF_ERROR(output.writer->WriteAt(offset, value));
-    output.end = offset + value.size();
+    RETURN_IF_ERROR(output.writer->WriteAt(offset, value.bytes));
+    output.end = offset + bytes;
     output.dirty = true;
-    appended_.store(appended_.load(std::memory_order_relaxed) + value.size() + 1, std::memory_order_release);
+    appended_.store(appended_.load(std::memory_order_relaxed) + bytes + 1, std::memory_order_release);
   }
   return Written{ReferenceTo(number, offset, value), std::move(file)};
 }
 
 void ValueWriter::TakeBack(const ValueReference& reference) {
   MutexLock lock(&append_mutex_);
-  const bool last =
-      active_ != nullptr && active_->number == reference.file && active_->end == reference.offset + reference.bytes;
+  const bool last = active_ != nullptr && active_->number == reference.file &&
+                    active_->end == reference.offset + reference.stored_bytes;
   if (last) active_->end = reference.offset;
 }
 

@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/files/rate_limited_file.h"
+#include "db/format/stored_value.h"
 #include "db/format/value_reference.h"
 #include "sepal/file_system.h"
 #include "util/base/numbers.h"
@@ -57,7 +57,7 @@ class ValueWriter {
     ValueReference reference;
     ValueFileRef file;  // to be held until what has the reference holds it
   };
-  absl::StatusOr<Written> Append(std::string_view value) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  absl::StatusOr<Written> Append(const StoredValue& value) ABSL_LOCKS_EXCLUDED(append_mutex_);
   // Of what Append returned, once: nothing has the reference, nor ever had. The next value takes its place, if none has
   // followed.
   void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);

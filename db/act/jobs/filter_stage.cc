@@ -35,7 +35,7 @@ class FilterStage::JudgedEntry final : public FilterEntry {
   }
 
   std::string_view key() const override { return key_; }
-  uint64_t value_bytes() const override { return reference_.has_value() ? reference_->bytes : value_.size(); }
+  uint64_t value_bytes() const override { return reference_.has_value() ? reference_->value_bytes() : value_.size(); }
   std::optional<std::chrono::system_clock::time_point> expires_at() const override { return expires_at_; }
   absl::StatusOr<std::string_view> Value() const override {
     if (!reference_.has_value()) return value_;

@@ -77,7 +77,7 @@ void TableOutput::NoteLink(std::string_view reference) {
   ValueLinks& links = links_[parsed->file];
   links.file = parsed->file;
   ++links.values;
-  links.bytes += parsed->bytes;
+  links.bytes += parsed->stored_bytes;
 }
 
 absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {

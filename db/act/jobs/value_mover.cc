@@ -1,6 +1,7 @@
 #include "db/act/jobs/value_mover.h"
 
 #include "db/decide/visibility/visibility.h"
+#include "db/format/stored_value.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -20,7 +21,7 @@ std::optional<ValueReference> ValueMover::ToMove(const InternalKeyView& key, std
   // A chunked value is alone in its file, which goes with it.
   if (!reference.has_value() || reference->chunked) return std::nullopt;
   const bool moves = moves_.collection != nullptr && moves_.collection->Empties(reference->file);
-  return moves || reference->bytes < moves_.inline_below ? reference : std::nullopt;
+  return moves || reference->value_bytes() < moves_.inline_below ? reference : std::nullopt;
 }
 
 absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value, bool first_of_key) {
@@ -29,7 +30,7 @@ absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value,
   if (reference.has_value()) {
     wanted_.push_back(*reference);
     of_.push_back(window_.size());
-    wanted_bytes_ += reference->bytes;
+    wanted_bytes_ += reference->stored_bytes;
   }
   window_.push_back({InternalKey(key), std::string(value), first_of_key});
   const bool full = wanted_.size() >= kMostValues || wanted_bytes_ >= kMostBytes || window_.size() >= kMostEntries;
@@ -45,8 +46,7 @@ absl::Status ValueMover::Drain() {
 
 absl::Status ValueMover::MoveAll() {
   std::vector<absl::StatusOr<CachePin>> values(wanted_.size());
-  moves_.store->FetchMany(wanted_, /*fill_cache=*/false,
-                          [&](size_t i, absl::StatusOr<CachePin> value) { values[i] = std::move(value); });
+  moves_.store->FetchStored(wanted_, [&](size_t i, absl::StatusOr<CachePin> stored) { values[i] = std::move(stored); });
   // In key order, so that scans find them in the order in which they ask for them.
   for (size_t i = 0; i < values.size(); ++i) {
     if (absl::IsDataLoss(values[i].status())) {
@@ -54,7 +54,7 @@ absl::Status ValueMover::MoveAll() {
       continue;
     }
     RETURN_IF_ERROR(values[i].status());
-    RETURN_IF_ERROR(MoveOne(values[i]->bytes(), &window_[of_[i]]));
+    RETURN_IF_ERROR(MoveOne(wanted_[i], values[i]->bytes(), &window_[of_[i]]));
   }
   wanted_.clear();
   of_.clear();
@@ -62,15 +62,28 @@ absl::Status ValueMover::MoveAll() {
   return absl::OkStatus();
 }
 
-absl::Status ValueMover::MoveOne(std::string_view value, Entry* entry) {
-  if (value.size() < moves_.inline_below) {
-    entry->key.trailer = PackTrailer(entry->key.view().sequence(), ValueKind::kPut);
-    entry->value = value;
-    return absl::OkStatus();
+absl::Status ValueMover::MoveInline(const ValueReference& from, std::string_view stored, Entry* entry) {
+  std::string value;
+  if (from.compressed()) {
+    const absl::Status status = moves_.store->Decompress(from, stored, &value);
+    if (absl::IsDataLoss(status)) {
+      moves_.store->NoteUnreadable(from.file);
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(status);
+  } else {
+    value = stored;
   }
-  ASSIGN_OR_RETURN(ValueWriter::Written written, moves_.store->moved().Append(value));
+  entry->key.trailer = PackTrailer(entry->key.view().sequence(), ValueKind::kPut);
+  entry->value = std::move(value);
+  return absl::OkStatus();
+}
+
+absl::Status ValueMover::MoveOne(const ValueReference& from, std::string_view stored, Entry* entry) {
+  if (from.value_bytes() < moves_.inline_below) return MoveInline(from, stored, entry);
+  ASSIGN_OR_RETURN(ValueWriter::Written written, moves_.store->moved().Append(StoredAs(from, stored)));
   entry->value = EncodeValueReference(written.reference);
-  bytes_moved_ += value.size();
+  bytes_moved_ += stored.size();
   if (files_.empty() || files_.back() != written.file) files_.push_back(std::move(written.file));
   return absl::OkStatus();
 }

@@ -3,8 +3,8 @@
 // beside their keys, where the last level is to have them (ColumnFamilyOptions::last_level_inline_below).
 //
 // Entries go through a window, so that the values of many are read together, and leave it in the order in which they
-// came. A value that cannot be read as it was written stays where it is, and so does what refers to it. So does a chunked
-// value, which has a file of its own (db/act/files/value_stream_writer.h).
+// came, each stored as it was. A value that cannot be read as it was written stays where it is, and so does what refers
+// to it. So does a chunked value, which has a file of its own (db/act/files/value_stream_writer.h).
 //
 // Laws:
 // - What an entry means does not change, but for the place of its value. Whatever still has the old reference, as a
@@ -65,7 +65,8 @@ class ValueMover {
   // The reference, if its value is to be read.
   std::optional<ValueReference> ToMove(const InternalKeyView& key, std::string_view value) const;
   absl::Status MoveAll();
-  absl::Status MoveOne(std::string_view value, Entry* entry);
+  absl::Status MoveInline(const ValueReference& from, std::string_view stored, Entry* entry);
+  absl::Status MoveOne(const ValueReference& from, std::string_view stored, Entry* entry);
 
   const ValueMoves moves_;
   const Emit emit_;

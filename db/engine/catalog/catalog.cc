@@ -51,6 +51,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.min_log_number = min_log;
   head.value_files = value_files();
   head.chunked_values = chunked_values();
+  head.compressed_values = compressed_values();
   head.log_directory = identity_.log_directory;
   head.range_deletes = range_deletes();
   KeepClock(&head);
@@ -164,6 +165,18 @@ absl::Status Catalog::EnableChunkedValues() {
   });
 }
 
+absl::Status Catalog::EnableCompressedValues() {
+  if (compressed_values()) [[likely]]
+    return absl::OkStatus();
+  VersionEdit edit;
+  edit.value_files = true;
+  edit.compressed_values = true;
+  return Apply(std::move(edit), nullptr, [this] {
+    value_files_.store(true, std::memory_order_release);
+    compressed_values_.store(true, std::memory_order_release);
+  });
+}
+
 absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {
   std::vector<FilterEpoch> epochs;
   return Apply(
@@ -245,6 +258,7 @@ void Catalog::Follow(FileNumber next_file_number, const Features& features) {
   if (features.range_deletes) range_deletes_.store(true, std::memory_order_release);
   if (features.value_files) value_files_.store(true, std::memory_order_release);
   if (features.chunked_values) chunked_values_.store(true, std::memory_order_release);
+  if (features.compressed_values) compressed_values_.store(true, std::memory_order_release);
 }
 
 absl::Status Catalog::Close() {

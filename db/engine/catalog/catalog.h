@@ -29,9 +29,10 @@ class Catalog {
     uint64_t database_id = 0;
     uint64_t hash_seed = 0;
     std::optional<KeptLogDirectory> log_directory = {};
-    bool range_deletes = false;   // the database uses them
-    bool value_files = false;     // likewise
-    bool chunked_values = false;  // likewise
+    bool range_deletes = false;      // the database uses them
+    bool value_files = false;        // likewise
+    bool chunked_values = false;     // likewise
+    bool compressed_values = false;  // likewise, in value files
   };
   Catalog(EngineState* state, Identity identity, FileNumber next_file_number)
       : state_(state),
@@ -39,7 +40,8 @@ class Catalog {
         next_file_number_(next_file_number.value()),
         range_deletes_(identity_.range_deletes),
         value_files_(identity_.value_files),
-        chunked_values_(identity_.chunked_values) {}
+        chunked_values_(identity_.chunked_values),
+        compressed_values_(identity_.compressed_values) {}
 
   const Identity& identity() const { return identity_; }
   // Never returns a number twice, over all openings. Safe for concurrent use.
@@ -73,6 +75,8 @@ class Catalog {
   bool chunked_values() const { return chunked_values_.load(std::memory_order_acquire); }
   // And value files.
   absl::Status EnableChunkedValues() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
+  bool compressed_values() const { return compressed_values_.load(std::memory_order_acquire); }
+  absl::Status EnableCompressedValues() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   // From `sequence` on, which nothing has and nobody sees yet, the family's filter is asked with `epoch`. With the
   // commit mutex held.
@@ -84,6 +88,7 @@ class Catalog {
     bool range_deletes = false;
     bool value_files = false;
     bool chunked_values = false;
+    bool compressed_values = false;
   };
   void Follow(FileNumber next_file_number, const Features& features);
 
@@ -115,6 +120,7 @@ class Catalog {
   std::atomic<bool> range_deletes_;
   std::atomic<bool> value_files_;
   std::atomic<bool> chunked_values_;
+  std::atomic<bool> compressed_values_;
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

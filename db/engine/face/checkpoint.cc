@@ -102,6 +102,7 @@ class CheckpointWriter {
     head.range_deletes = source_.range_deletes;
     head.value_files = source_.value_files;
     head.chunked_values = source_.chunked_values;
+    head.compressed_values = source_.compressed_values;
     head.created_snapshots = source_.snapshots;
     if (source_.core->expiry.in_use()) {
       head.expires = true;

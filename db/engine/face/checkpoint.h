@@ -37,6 +37,7 @@ struct CheckpointSource {
   bool range_deletes = false;
   bool value_files = false;
   bool chunked_values = false;
+  bool compressed_values = false;
   uint64_t hash_seed = 0;
   // Every entry of the families is at or below it.
   SequenceNumber last;

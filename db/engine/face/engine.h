@@ -145,7 +145,8 @@ class Engine final : public DB, private TransactionHost {
   }
   // Where writes are refused or held back, before anything is written of their values.
   absl::Status AllowValues(uint64_t value_bytes, const WriteOptions& options) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<ValueWriter::Written> AppendValue(std::string_view value);
+  // Compressed, if the family wants that.
+  absl::StatusOr<ValueWriter::Written> AppendValue(const Family& family, std::string_view value);
   absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
                             const WriteOptions& options);
   // Puts of values that come in parts (engine_streams.cc): of one that is short, and into a file.

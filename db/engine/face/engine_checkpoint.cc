@@ -16,6 +16,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.range_deletes = catalog_->range_deletes();
   source.value_files = catalog_->value_files();
   source.chunked_values = catalog_->chunked_values();
+  source.compressed_values = catalog_->compressed_values();
   source.new_file_number = [this] { return catalog_->NewFileNumber(); };
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
@@ -45,6 +46,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
       source.range_deletes = catalog_->range_deletes();
       source.value_files = catalog_->value_files();
       source.chunked_values = catalog_->chunked_values();
+      source.compressed_values = catalog_->compressed_values();
       look(state_->VisibleSequence());
       // After a call that has failed there is more than readers see.
       for (const CheckpointFamily& part : source.families) {
@@ -60,6 +62,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   RETURN_IF_ERROR(core_->values.fresh().Sync());
   source.value_files = catalog_->value_files();
   source.chunked_values = catalog_->chunked_values();
+  source.compressed_values = catalog_->compressed_values();
   return write();
 }
 

@@ -1,4 +1,5 @@
-// Writes of values that go to value files: to the file first, without a lock of the engine, and a reference to the log.
+// Writes of values that go to value files: compressed, to the file first, without a lock of the
+// engine, and a reference to the log.
 
 #include <map>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
 #include "db/format/batch_format.h"
+#include "db/format/stored_value.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -18,10 +20,13 @@ absl::Status Engine::AllowValues(uint64_t value_bytes, const WriteOptions& optio
   return catalog_->EnableValueFiles();
 }
 
-absl::StatusOr<ValueWriter::Written> Engine::AppendValue(std::string_view value) {
-  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(value);
+absl::StatusOr<ValueWriter::Written> Engine::AppendValue(const Family& family, std::string_view value) {
+  const CompressedValue compressed(family.options.compression, value);
+  const StoredValue& stored = compressed.stored();
+  if (stored.compressed()) RETURN_IF_ERROR(catalog_->EnableCompressedValues());
+  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(stored);
   if (written.ok()) [[likely]] {
-    core_->statistics.Add(Ticker::kValueBytes, value.size());
+    core_->statistics.Add(Ticker::kValueBytes, stored.bytes.size());
   } else if (absl::IsResourceExhausted(written.status())) {
     core_->AskToRemoveUnusedFiles();
   }
@@ -34,7 +39,7 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
                          [&] { return CallWatch::Subject{.column_family = family.name, .key = key}; });
   RETURN_IF_ERROR(AllowValues(value.size(), options));
   Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
-  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(value));
+  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(family, value));
   separated.files.push_back(std::move(written.file));
   AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(written.reference));
   const absl::Status status = CommitWatched(separated.batch, options);
@@ -60,7 +65,7 @@ absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     if (separated.values.empty()) RETURN_IF_ERROR(AllowValues(batch.size(), options));
-    ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(entry.value));
+    ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(*family->second, entry.value));
     separated.values.push_back(written.reference);
     AppendBatchEntry(&separated.batch, ValueKind::kReference, entry.family, entry.key,
                      EncodeValueReference(written.reference));

@@ -274,11 +274,12 @@ Replay::Options CatchingUp::HowToReplay(bool goes_on) {
 // A record whose value is not there is one that is not there whole.
 absl::Status CatchingUp::CheckValues(Replay* replay, SequenceNumber first, std::string_view batch) {
   absl::Status status;
-  std::string value;
+  std::string stored;
   replay->VisitReferences(first, batch, [&](const BatchEntry& entry) {
     const std::optional<ValueReference> reference = ParseValueReference(entry.value);
     if (!status.ok() || !reference.has_value()) return;
-    status = reference->chunked ? core_->values.CheckChunkSums(*reference) : core_->values.Read(*reference, &value);
+    status =
+        reference->chunked ? core_->values.CheckChunkSums(*reference) : core_->values.ReadStored(*reference, &stored);
   });
   return status;
 }
@@ -300,9 +301,10 @@ void CatchingUp::ForgetDeadRanges() {
 void CatchingUp::Publish() {
   const ManifestState& now = next_->state;
   if (now.expires) core_->expiry.Follow(now.clock_floor);
-  catalog_->Follow(
-      now.next_file_number,
-      {.range_deletes = now.range_deletes, .value_files = now.value_files, .chunked_values = now.chunked_values});
+  catalog_->Follow(now.next_file_number, {.range_deletes = now.range_deletes,
+                                          .value_files = now.value_files,
+                                          .chunked_values = now.chunked_values,
+                                          .compressed_values = now.compressed_values});
   std::vector<KeptSnapshot> named;
   for (const auto& [name, kept] : now.snapshots) named.push_back(kept);
   decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks

@@ -182,6 +182,7 @@ absl::Status Opening::RecoverCatalog() {
     identity_.range_deletes = state_.range_deletes;
     identity_.value_files = state_.value_files;
     identity_.chunked_values = state_.chunked_values;
+    identity_.compressed_values = state_.compressed_values;
     if (state_.expires) parts_.core->expiry.Restore(state_.clock_floor);
     RestoreSnapshots();
     RETURN_IF_ERROR(CheckPlaceOfLogs());

@@ -14,6 +14,7 @@
 #include "db/engine/open/opening.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
+#include "db/format/stored_value.h"
 #include "db/format/value_reference.h"
 #include "util/base/check.h"
 #include "util/base/random.h"
@@ -45,23 +46,23 @@ absl::Status Opening::CheckLinksOf(const TableMetadata& table) const {
 
 absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch) {
   absl::Status status;
-  std::string value;
+  std::string stored;
   replay_->VisitReferences(first, batch, [&](const BatchEntry& entry) {
     const std::optional<ValueReference> reference = ParseValueReference(entry.value);
     if (!status.ok() || !reference.has_value()) return;  // a batch that is none is told of by the replay
     // Damage is found by the reads that meet it.
     if (ClosedInOrder() && value_files_.contains(reference->file)) return;
     status = reference->chunked ? parts_.core->values.CheckChunkSums(*reference)
-                                : parts_.core->values.Read(*reference, &value);
+                                : parts_.core->values.ReadStored(*reference, &stored);
   });
   return status;
 }
 
 absl::StatusOr<ValueReference> Opening::CopyValue(const ValueReference& reference) {
   ValueStore& values = parts_.core->values;
-  std::string value;
-  RETURN_IF_ERROR(values.Read(reference, &value));
-  ASSIGN_OR_RETURN(const ValueWriter::Written written, values.fresh().Append(value));
+  std::string stored;
+  RETURN_IF_ERROR(values.ReadStored(reference, &stored));
+  ASSIGN_OR_RETURN(const ValueWriter::Written written, values.fresh().Append(StoredAs(reference, stored)));
   if (new_value_files_.empty() || new_value_files_.back() != written.file->number()) {
     new_value_files_.push_back(written.file->number());
     values.Hold(written.file);

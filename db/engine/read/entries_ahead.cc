@@ -22,7 +22,7 @@ void EntriesAhead::AddReference(std::string_view key, std::string_view reference
   entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
   references_.push_back(parsed);
   core_->values.Prefetch(parsed);
-  value_bytes_ += parsed.bytes;
+  value_bytes_ += parsed.stored_bytes;
   inline_run_ = 0;
 }
 
@@ -34,7 +34,7 @@ void EntriesAhead::AddValue(std::string_view key, std::string_view value) {
 absl::StatusOr<CachePin> EntriesAhead::Fetch() {
   const Entry& entry = entries_[shown_];
   const ValueReference& reference = references_[entry.reference];
-  if (reference.bytes > 0) {
+  if (reference.stored_bytes > 0) {
     CachePin pin = TakeFromWindow(entry.reference);
     if (!pin) pin = core_->values.FindCached(reference);
     if (!pin && entry.reference >= window_end_ && references_.size() - entry.reference > 1) {

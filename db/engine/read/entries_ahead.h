@@ -91,7 +91,7 @@ class EntriesAhead {
   std::vector<Entry> entries_;
   size_t shown_ = 0;
   std::vector<ValueReference> references_;
-  uint64_t value_bytes_ = 0;  // of the values of `references_`
+  uint64_t value_bytes_ = 0;  // that are stored of the values of `references_`
   uint32_t inline_run_ = 0;
   uint32_t passed_ = 0;
   // Of the values of `references_` from `window_begin_` up to `window_end_`.

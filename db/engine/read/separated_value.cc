@@ -51,7 +51,7 @@ absl::Status FetchValue(Core* core, std::string_view key, std::string_view refer
 absl::StatusOr<CachePin> FetchShown(Core* core, std::string_view key, std::string_view reference, bool fill_cache) {
   const absl::StatusOr<ValueReference> parsed = Parse(*core, reference);
   if (!parsed.ok()) return OfKey(parsed.status(), key);
-  if (parsed->bytes > kLoneValueBytes) RETURN_IF_ERROR(core->budget.CheckRoomToPin(parsed->bytes));
+  if (parsed->value_bytes() > kLoneValueBytes) RETURN_IF_ERROR(core->budget.CheckRoomToPin(parsed->value_bytes()));
   absl::StatusOr<CachePin> pin = core->values.Fetch(*parsed, fill_cache);
   if (!pin.ok()) return OfKey(pin.status(), key);
   return pin;
@@ -98,13 +98,16 @@ absl::StatusOr<ValuePart> ReadPartOf(Core* core, std::string_view key, std::stri
                                      std::span<char> buffer, bool fill_cache) {
   const absl::StatusOr<ValueReference> parsed = Parse(*core, reference);
   if (!parsed.ok()) return OfKey(parsed.status(), key);
-  const uint64_t there = offset < parsed->bytes ? parsed->bytes - offset : 0;
+  const uint64_t bytes = parsed->value_bytes();
+  const uint64_t there = offset < bytes ? bytes - offset : 0;
   const std::span<char> to = buffer.first(std::min<uint64_t>(buffer.size(), there));
   if (!to.empty()) {
+    // As a whole it is in memory meanwhile.
+    if (parsed->compressed() && bytes > kLoneValueBytes) RETURN_IF_ERROR(core->budget.CheckRoomToPin(bytes));
     const absl::Status status = core->values.ReadPart(*parsed, offset, to, fill_cache);
     if (!status.ok()) return OfKey(status, key);
   }
-  return ValuePart{to.size(), parsed->bytes};
+  return ValuePart{to.size(), bytes};
 }
 
 }  // namespace sepal

@@ -232,8 +232,8 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     } else if (IsReference(entry.kind)) [[unlikely]] {
       const ValueReference added =
           AddReference(&state_->core->values, target.active.get(), sequence, entry, hash, hint);
-      separated += added.chunked ? 0 : added.bytes;
-      user_bytes += added.bytes - entry.value.size();
+      separated += added.chunked ? 0 : added.stored_bytes;
+      user_bytes += added.value_bytes() - entry.value.size();
     } else {
       target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     }

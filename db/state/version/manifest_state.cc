@@ -47,6 +47,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   range_deletes |= edit.range_deletes;
   value_files |= edit.value_files;
   chunked_values |= edit.chunked_values;
+  compressed_values |= edit.compressed_values;
   if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
     next_file_number = std::max(next_file_number, *edit.next_file_number);
   }

@@ -41,9 +41,10 @@ class ManifestState {
   absl::Status CreateFamily(const ColumnFamilyCreation& creation);
 
   uint64_t hash_seed = 0;
-  bool range_deletes = false;   // VersionEdit::range_deletes
-  bool value_files = false;     // VersionEdit::value_files
-  bool chunked_values = false;  // VersionEdit::chunked_values
+  bool range_deletes = false;      // VersionEdit::range_deletes
+  bool value_files = false;        // VersionEdit::value_files
+  bool chunked_values = false;     // VersionEdit::chunked_values
+  bool compressed_values = false;  // VersionEdit::compressed_values
   FileNumber next_file_number{1};
   SequenceNumber last_sequence;
   FileNumber min_log_number;

@@ -4,10 +4,13 @@
 #include <string>
 
 #include "db/format/batch_format.h"
+#include "db/format/stored_value.h"
 #include "db/format/value_file.h"
 #include "db/format/value_reference.h"
 #include "db/format/version_edit.h"
+#include "sepal/db.h"
 #include "sepal/write_batch.h"
+#include "tests/noise.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
 #include "util/base/strings.h"
@@ -21,9 +24,9 @@ TEST(ValueFormatTest, AReferenceIsAsTheTableSays) {
   EXPECT_EQ(ParseValueReference(EncodeValueReference(reference)), reference);
   const ValueReference made = ReferenceTo(FileNumber(7), 100, "value");
   EXPECT_EQ(made.checksum, Checksum32("value", Mix64(Mix64(7) ^ 100)));
-  EXPECT_TRUE(IsValueOf(made, "value"));
-  EXPECT_FALSE(IsValueOf(made, "valuf"));
-  EXPECT_FALSE(IsValueOf(made, "valu"));
+  EXPECT_TRUE(IsStoredOf(made, "value"));
+  EXPECT_FALSE(IsStoredOf(made, "valuf"));
+  EXPECT_FALSE(IsStoredOf(made, "valu"));
   // The same bytes in another place are another value.
   EXPECT_NE(ReferenceTo(FileNumber(7), 101, "value").checksum, made.checksum);
   EXPECT_NE(ReferenceTo(FileNumber(8), 100, "value").checksum, made.checksum);
@@ -34,7 +37,7 @@ TEST(ValueFormatTest, WhatIsNoReferenceIsRefused) {
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(ParseValueReference(whole.substr(0, size)).has_value());
   EXPECT_FALSE(ParseValueReference(whole + "x").has_value());
-  for (int flags = 2; flags < 256; ++flags) {
+  for (int flags = 2; flags < 256; ++flags) {  // 2: then a codec follows
     std::string other = whole;
     other[0] = static_cast<char>(flags);
     EXPECT_FALSE(ParseValueReference(other).has_value()) << flags;
@@ -42,7 +45,7 @@ TEST(ValueFormatTest, WhatIsNoReferenceIsRefused) {
   for (const ValueReference& impossible :
        {ValueReference{FileNumber(0), 64, 5, 1}, ValueReference{FileNumber(1), 63, 5, 1},
         ValueReference{FileNumber(1), kMostValueFileBytes, 5, 1}, ValueReference{FileNumber(1), 64, 1 << 30, 1}}) {
-    EXPECT_EQ(ParseValueReference(EncodeValueReference(impossible)).has_value(), impossible.bytes == 1 << 30);
+    EXPECT_EQ(ParseValueReference(EncodeValueReference(impossible)).has_value(), impossible.stored_bytes == 1 << 30);
   }
   EXPECT_FALSE(ParseValueReference(EncodeValueReference({FileNumber(1), 64, (1 << 30) + 1, 1})).has_value());
 }
@@ -65,16 +68,118 @@ TEST(ValueFormatTest, AChunkedValueIsCheckedByTheSumsOfItsChunks) {
   EXPECT_EQ(made.sums_bytes(), 12u);
   EXPECT_TRUE(AreSumsOf(made, sums));
   EXPECT_FALSE(AreSumsOf(made, sums.substr(0, 8)));
-  EXPECT_TRUE(IsValueOf(made, value));
+  EXPECT_TRUE(IsStoredOf(made, value));
   for (const size_t at : {size_t{0}, size_t{65536}, value.size() - 1}) {
     std::string other = value;
     other[at] ^= 1;
-    EXPECT_FALSE(IsValueOf(made, other)) << at;
+    EXPECT_FALSE(IsStoredOf(made, other)) << at;
   }
-  EXPECT_FALSE(IsValueOf(made, value.substr(1)));
+  EXPECT_FALSE(IsStoredOf(made, value.substr(1)));
   ValueReference plain = made;
   plain.chunked = false;
-  EXPECT_FALSE(IsValueOf(plain, value));
+  EXPECT_FALSE(IsStoredOf(plain, value));
+}
+
+TEST(ValueFormatTest, ACompressedValueHasItsCodecAndItsOwnSizeInTheReference) {
+  const ValueReference reference{.file = FileNumber(300),
+                                 .offset = 64,
+                                 .stored_bytes = 5,
+                                 .checksum = 0x01020304,
+                                 .codec = CompressionKind::kLz4,
+                                 .uncompressed_bytes = 300};
+  EXPECT_EQ(ToHex(EncodeValueReference(reference)), "02ac02400502ac0204030201");
+  EXPECT_EQ(ParseValueReference(EncodeValueReference(reference)), reference);
+  EXPECT_EQ(reference.value_bytes(), 300u);
+  const std::string value(1000, 'v');
+  for (const CompressionKind codec : {CompressionKind::kSnappy, CompressionKind::kLz4, CompressionKind::kZstd}) {
+    const CompressedValue compressed(codec, value);
+    const StoredValue& stored = compressed.stored();
+    ASSERT_EQ(stored.codec, codec);
+    EXPECT_LT(stored.bytes.size(), 100u);
+    const ValueReference made = ReferenceTo(FileNumber(7), 100, stored);
+    EXPECT_EQ(made.stored_bytes, stored.bytes.size());
+    EXPECT_EQ(made.value_bytes(), 1000u);
+    EXPECT_EQ(made.checksum, Checksum32(stored.bytes, Mix64(Mix64(7) ^ 100)));
+    EXPECT_TRUE(IsStoredOf(made, stored.bytes));
+    EXPECT_FALSE(IsStoredOf(made, value));
+    EXPECT_EQ(ParseValueReference(EncodeValueReference(made)), made);
+    ASSERT_TRUE(CheckUncompressedSize("f", made, stored.bytes).ok());
+    std::string again(1000, '\0');
+    ASSERT_TRUE(DecompressValue("f", made, stored.bytes, again.data()).ok());
+    EXPECT_EQ(again, value);
+  }
+}
+
+TEST(ValueFormatTest, AValueIsStoredAsItIsWhereItsCodecSavesLessThanAnEighth) {
+  const std::string noise = NoiseOf(1, 100'000);
+  for (const CompressionKind codec :
+       {CompressionKind::kNone, CompressionKind::kSnappy, CompressionKind::kLz4, CompressionKind::kZstd}) {
+    for (const size_t bytes : {size_t{1}, size_t{64}, size_t{4096}, size_t{100'000}}) {
+      const std::string_view value = std::string_view(noise).substr(0, bytes);
+      const CompressedValue as_it_is(codec, value);
+      EXPECT_FALSE(as_it_is.stored().compressed());
+      EXPECT_EQ(as_it_is.stored().bytes.data(), value.data()) << "no byte is copied";
+      EXPECT_EQ(ReferenceTo(FileNumber(7), 100, as_it_is.stored()), ReferenceTo(FileNumber(7), 100, value));
+    }
+    if (codec == CompressionKind::kNone) continue;
+    // Of which about a sixteenth, and about a quarter, repeats.
+    EXPECT_FALSE(CompressedValue(codec, noise.substr(0, 15'000) + std::string(1'000, 'a')).stored().compressed());
+    EXPECT_TRUE(CompressedValue(codec, noise.substr(0, 15'000) + std::string(5'000, 'a')).stored().compressed());
+  }
+  // Larger than what is kept of memory.
+  const std::string large = PatternOf(2, 3'000'000);
+  EXPECT_LT(CompressedValue(CompressionKind::kSnappy, large).stored().bytes.size(), 300'000u);
+}
+
+TEST(ValueFormatTest, AReferenceThatLiesAboutACompressedValueIsRefused) {
+  const ValueReference good{.file = FileNumber(300),
+                            .offset = 64,
+                            .stored_bytes = 5,
+                            .checksum = 1,
+                            .codec = CompressionKind::kSnappy,
+                            .uncompressed_bytes = kMaxValueBytes};
+  const std::string whole = EncodeValueReference(good);
+  EXPECT_TRUE(ParseValueReference(whole).has_value());
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(ParseValueReference(whole.substr(0, size)).has_value());
+  const auto refuses = [&](auto change) {
+    ValueReference bad = good;
+    change(&bad);
+    return !ParseValueReference(EncodeValueReference(bad)).has_value();
+  };
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->uncompressed_bytes = kMaxValueBytes + 1; }));
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->uncompressed_bytes = UINT64_MAX; }));
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->uncompressed_bytes = 5; })) << "nothing was saved";
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->uncompressed_bytes = 0; }));
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->stored_bytes = 0; }));
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->codec = static_cast<CompressionKind>(4); }));
+  EXPECT_TRUE(refuses([](ValueReference* r) { r->chunked = true; }));
+  std::string none = whole;
+  ASSERT_EQ(none[5], 1);
+  none[5] = 0;
+  EXPECT_FALSE(ParseValueReference(none).has_value()) << "compressed by no codec";
+}
+
+TEST(ValueFormatTest, StoredBytesThatSayAnotherSizeThanTheReferenceAreDamage) {
+  const std::string value = PatternOf(1, 1000);
+  for (const CompressionKind codec : {CompressionKind::kSnappy, CompressionKind::kLz4, CompressionKind::kZstd}) {
+    const CompressedValue compressed(codec, value);
+    const std::string stored(compressed.stored().bytes);
+    const ValueReference made = ReferenceTo(FileNumber(7), 100, compressed.stored());
+    for (const uint64_t claimed : {uint64_t{999}, uint64_t{1001}, uint64_t{kMaxValueBytes}}) {
+      ValueReference lies = made;
+      lies.uncompressed_bytes = claimed;
+      const absl::Status status = CheckUncompressedSize("f", lies, stored);
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+      EXPECT_NE(status.ToString().find("f: offset 100: size of a compressed separated value: expected "),
+                std::string::npos)
+          << status;
+    }
+    EXPECT_TRUE(absl::IsDataLoss(CheckUncompressedSize("f", made, "")));
+    EXPECT_TRUE(absl::IsDataLoss(CheckUncompressedSize("f", made, "\xff\xff\xff\xff\xff\xff")));
+    std::string again(1000, '\0');
+    EXPECT_TRUE(absl::IsDataLoss(DecompressValue("f", made, stored.substr(0, stored.size() - 1), again.data())));
+  }
 }
 
 TEST(ValueFormatTest, AHeaderIsAsTheTableSays) {
@@ -136,6 +241,12 @@ TEST(ValueFormatTest, AnEditSaysThatThereAreValueFilesAndWhatATableRefersTo) {
   EXPECT_EQ(ToHex(chunked.Encode()), "180160");
   EXPECT_EQ(VersionEdit::Decode(chunked.Encode()).value(), chunked);
   EXPECT_NE(ToString(chunked).find("uses chunked values"), std::string::npos);
+
+  VersionEdit compressed = edit;
+  compressed.compressed_values = true;
+  EXPECT_EQ(ToHex(compressed.Encode()), "1802a001");
+  EXPECT_EQ(VersionEdit::Decode(compressed.Encode()).value(), compressed);
+  EXPECT_NE(ToString(compressed).find("uses compressed values in value files"), std::string::npos);
 
   AddedTable& added = edit.added_tables.emplace_back();
   added.table.number = FileNumber(9);

@@ -13,6 +13,7 @@
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
+#include "util/base/compression.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 #include "util/files/retry_beside_writer.h"
@@ -234,6 +235,11 @@ class WalDumpVerb final : public Verb {
     return IsReference(entry.kind) ? ParseValueReference(entry.value) : std::nullopt;
   }
 
+  static std::string HowStored(const ValueReference& reference) {
+    if (!reference.compressed()) return "";
+    return absl::StrFormat(", %d as %s,", reference.stored_bytes, Name(reference.codec));
+  }
+
   void PrintEntry(SequenceNumber sequence, const BatchEntry& entry, std::ostream& out) const {
     const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Escaped(bytes); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
@@ -241,8 +247,8 @@ class WalDumpVerb final : public Verb {
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) out << absl::StrFormat(" until %d ms", *expiry);
     if (const auto reference = ReferenceOf(entry)) {
-      out << absl::StrFormat(" (%d bytes at %d of %s)", reference->bytes, reference->offset,
-                             ValueFileName(reference->file));
+      out << absl::StrFormat(" (%d bytes%s at %d of %s)", reference->value_bytes(), HowStored(*reference),
+                             reference->offset, ValueFileName(reference->file));
     } else if (HasValue(entry.kind)) {
       out << (values_ ? " => '" + shown(value) + "'" : absl::StrFormat(" (%d bytes)", value.size()));
     }
@@ -258,10 +264,12 @@ class WalDumpVerb final : public Verb {
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) line["expires_at_millis"] = *expiry;
     const auto reference = ReferenceOf(entry);
-    line["value_bytes"] = reference.has_value() ? reference->bytes : value.size();
+    line["value_bytes"] = reference.has_value() ? reference->value_bytes() : value.size();
     if (reference.has_value()) {
       line["value_file"] = ValueFileName(reference->file);
       line["value_offset"] = reference->offset;
+      line["value_stored_bytes"] = reference->stored_bytes;
+      line["value_compression"] = std::string(Name(reference->codec));
     } else if (values_ && HasValue(entry.kind)) {
       line["value"] = BytesJson(value);
     }

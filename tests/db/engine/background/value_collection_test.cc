@@ -198,6 +198,7 @@ TEST_F(InlineLastLevelTest, SpaceStaysWithinItsBound) {
 void CrashWhileValuesMove(uint64_t seed) {
   TestDatabase database(Threads::kSimulated, seed + 1);
   database.options.family.separate_from = kSeparatedFrom;
+  database.options.family.compression = seed % 2 == 0 ? CompressionKind::kNone : CompressionKind::kZstd;
   ASSERT_OK(database.Open());
   Random random(seed);
   std::map<std::string, std::string> synced;

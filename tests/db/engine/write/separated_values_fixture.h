@@ -24,8 +24,12 @@ class SeparatedValuesTest : public EngineTest {
  protected:
   void SetUp() override {
     database.options.family.separate_from = kSeparatedFrom;
+    database.options.family.compression = compression;
     EngineTest::SetUp();
   }
+  // Without it a value takes the bytes that it has.
+  CompressionKind compression = CompressionKind::kNone;
+
   std::vector<std::string> Files(FileKind kind, std::string_view directory = "/db") {
     std::vector<std::string> names;
     for (const std::string& name : FilesIn(&database.memory, directory)) {

@@ -122,6 +122,7 @@ std::string SomeValue(uint64_t i) { return Large(std::to_string(i), 200 + 300 * 
 void CrashOnce(uint64_t seed) {
   TestDatabase database(Threads::kSimulated, seed + 1);
   database.options.family.separate_from = kSeparatedFrom;
+  database.options.family.compression = seed % 2 == 0 ? CompressionKind::kNone : CompressionKind::kSnappy;
   ASSERT_OK(database.Open());
   const uint64_t synced = seed % 7;
   const uint64_t all = 12 + seed % 5;
