@@ -117,9 +117,10 @@ class SepalEngine final : public Engine {
         filter.lane_bits_per_key + filter.guard_bits_per_key, filter.lane_bits_per_key, filter.guard_bits_per_key,
         options_.family.compression == CompressionKind::kNone ? "no compression" : "Snappy",
         options_.family.block_bytes,
-        options_.family.separate_from == 0 ? "values beside their keys"
-                                           : absl::StrFormat("values of %u bytes and more in value files, uncompressed",
-                                                             options_.family.separate_from));
+        options_.family.separate_from == 0
+            ? "values beside their keys"
+            : absl::StrFormat("values of %u bytes and more in value files, each compressed by itself",
+                              options_.family.separate_from));
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<SepalSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {

@@ -16,7 +16,7 @@
 // hold no quote and no #, paths. In quotes \xNN stands for any byte.
 //
 // A text cannot say what is the program's own: comparators, listeners, `env`, and how it opens the database
-// (create_if_missing, error_if_exists, read_only, take_over).
+// (create_if_missing, error_if_exists, read_only, follow_milliseconds, take_over).
 #pragma once
 
 #include <string>

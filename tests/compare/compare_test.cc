@@ -371,8 +371,8 @@ TEST(CompareTest, WhereValuesLieApartEnginesThatCanAreAskedBothWays) {
     SCOPED_TRACE(m.engine + " " + m.workload);
     EXPECT_EQ(m.operations, kEntries);
     if (m.engine != "sepal" || m.workload != "fillrandom") continue;
-    // What goes to value files counts as written to tables.
-    EXPECT_GE(*m.table_bytes_written, kEntries * 100);
+    // What goes to value files counts as written to tables; values of 100 bytes compress to half.
+    EXPECT_GE(*m.table_bytes_written, kEntries * 50);
   }
   EXPECT_THAT(comparison.out, HasSubstr("value files"));
 }

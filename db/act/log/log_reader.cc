@@ -130,24 +130,33 @@ absl::Status LogReader::OpenRing() {
 }
 
 absl::StatusOr<std::string_view> LogReader::RingBytes(LogPosition position, uint64_t length) {
-  const uint64_t skipped = position.value() - ring_window_begin_.value();
-  if (position < ring_window_begin_ || skipped > ring_window_.size() || length > ring_window_.size() - skipped) {
-    const uint64_t size = ring_bytes();
-    const uint64_t wanted = std::min(size, std::max(length, kRingWindowBytes));
-    const uint64_t place = position.value() % size;
-    const uint64_t unwrapped = std::min(wanted, size - place);
-    ring_window_.assign(wanted, '\0');  // stays where the ring was cut short meanwhile
-    ring_window_begin_ = position;
-    absl::StatusOr<size_t> got = ring_->Read(kRingHeaderBytes + place, unwrapped, ring_window_.data());
-    if (got.ok() && unwrapped < wanted)
-      got = ring_->Read(kRingHeaderBytes, wanted - unwrapped, ring_window_.data() + unwrapped);
-    if (!got.ok()) {
-      ring_window_.clear();
-      return got.status();
-    }
-    return std::string_view(ring_window_);
+  const uint64_t size = ring_bytes();
+  if (ring_window_.size() < size) {
+    const uint64_t skipped = position.value() - ring_window_begin_.value();
+    const bool there = position >= ring_window_begin_ && skipped < ring_window_.size();
+    if (there && length <= ring_window_.size() - skipped) return std::string_view(ring_window_).substr(skipped);
+    RETURN_IF_ERROR(ReadRing(position, length));
+    if (ring_window_.size() < size) return std::string_view(ring_window_);
   }
-  return std::string_view(ring_window_).substr(skipped);
+  const std::string_view ring = ring_window_;
+  const uint64_t place = position.value() % size;
+  if (length <= size - place) return ring.substr(place);
+  wrapped_.assign(ring.substr(place));
+  wrapped_.append(ring.substr(0, length - wrapped_.size()));
+  return std::string_view(wrapped_);
+}
+
+absl::Status LogReader::ReadRing(LogPosition position, uint64_t length) {
+  const uint64_t size = ring_bytes();
+  const uint64_t unwrapped = size - position.value() % size;
+  const bool part = size > kRingWindowBytes && length <= unwrapped;
+  const uint64_t begin = part ? size - unwrapped : 0;
+  // Zeros stay where the ring was cut short meanwhile.
+  ring_window_.assign(part ? std::min(unwrapped, std::max(length, kRingWindowBytes)) : size, '\0');
+  ring_window_begin_ = position;
+  const absl::Status status = ring_->Read(kRingHeaderBytes + begin, ring_window_.size(), ring_window_.data()).status();
+  if (!status.ok()) ring_window_.clear();
+  return status;
 }
 
 }  // namespace sepal

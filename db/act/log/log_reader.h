@@ -67,8 +67,11 @@ class LogReader {
   absl::StatusOr<std::optional<LogRecord>> InRing(uint64_t offset, uint64_t limit);
   // Opens the ring's file, unless it was opened already; none, if it is missing or too short.
   absl::Status OpenRing();
-  // Returns the bytes of the ring at `position`; `length` is at most its size. Valid until the next call.
+  // Returns the bytes of the ring at `position`, at least `length`, which is at most its size. Valid until the next
+  // call.
   absl::StatusOr<std::string_view> RingBytes(LogPosition position, uint64_t length);
+  // Fills the window by one read, so that it is of one time: with what begins at `position`, or with all of the ring.
+  absl::Status ReadRing(LogPosition position, uint64_t length);
 
   Directory* directory_;
   LogHeader header_;
@@ -76,9 +79,9 @@ class LogReader {
   bool ring_sought_ = false;
   bool ring_missing_ = false;
   std::unique_ptr<ReadableFile> ring_;
-  // Read at one time.
-  LogPosition ring_window_begin_;
   std::string ring_window_;
+  LogPosition ring_window_begin_;  // where the window is a part of the ring
+  std::string wrapped_;
 };
 
 }  // namespace sepal

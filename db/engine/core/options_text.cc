@@ -48,8 +48,6 @@ void ForEachDatabaseOption(Visit visit) {
   visit(
       "scrub_seconds", [](auto& o) -> auto& { return o.scrub_seconds; });
   visit(
-      "follow_milliseconds", [](auto& o) -> auto& { return o.follow_milliseconds; });
-  visit(
       "log_directory", [](auto& o) -> auto& { return o.log_directory; });
   visit(
       "info_log", [](auto& o) -> auto& { return o.info_log; });

@@ -354,11 +354,14 @@ class OptionsExplainVerb final : public Verb {
            "that flushes, first, and compactions write");
     e->Period("scrub_period_micros", tuning.scrub_period_micros,
               "in which every table is read from the disk and checked once");
+    e->Period("follow_period_micros", tuning.follow_period_micros,
+              "after which a read-only view comes to what its writer has written");
   }
 
   void TellLog(const Tuning& tuning, Explanation* e) const {
     e->Bytes("log_limit_bytes", tuning.log_limit_bytes,
-             "six memtables, less the ring and what is reserved: live logs above which the family with the oldest is flushed");
+             "six memtables, less the ring and what is reserved: live logs above which the family with the oldest is "
+             "flushed");
     e->Bytes("log_allocation_bytes", tuning.log_allocation_bytes, "the steps in which space for a log is reserved");
     e->Bytes("log_fragment_bytes", tuning.log_fragment_bytes, "a larger batch is written in fragments of this size");
     e->Bytes("log_ring_bytes", tuning.log_ring_bytes,

@@ -36,7 +36,6 @@ TEST(OptionsTextTest, EveryOptionComesBackFromItsText) {
       {"background_bytes_per_second = 18446744073709551615",
        [](Options* o) { o->background_bytes_per_second = UINT64_MAX; }},
       {"scrub_seconds = 604800", [](Options* o) { o->scrub_seconds = 604800; }},
-      {"follow_milliseconds = 20", [](Options* o) { o->follow_milliseconds = 20; }},
       {"log_directory = \"/a b/\\x22\\x5c#\\x0a\xc3\xa9\"",
        [](Options* o) { o->log_directory = "/a b/\"\\#\n\xc3\xa9"; }},
       {"info_log = false", [](Options* o) { o->info_log = false; }},
@@ -84,7 +83,6 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
             "background_threads = 0\n"
             "background_bytes_per_second = 0\n"
             "scrub_seconds = 0\n"
-            "follow_milliseconds = 0\n"
             "log_directory = \"\"\n"
             "info_log = true\n"
             "latency_histograms = false\n"
