@@ -1,6 +1,7 @@
 #include "db/format/stored_value.h"
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
@@ -10,11 +11,15 @@
 #include "util/base/strings.h"
 
 namespace sepal {
-
 namespace {
 
 // Of what a thread keeps.
 constexpr size_t kKeptBytes = size_t{128} << 10;
+
+std::unique_ptr<char[]>& KeptByThread() {
+  static thread_local std::unique_ptr<char[]> kept;
+  return kept;
+}
 
 }  // namespace
 
@@ -26,7 +31,7 @@ ValueReference ReferenceTo(FileNumber file, uint64_t offset, const StoredValue& 
 }
 
 CompressedValue::CompressedValue(CompressionKind codec, std::string_view value) : stored_{.bytes = value} {
-  if (codec == CompressionKind::kNone || value.size() > kMaxCompressibleBytes) return;
+  if (codec == CompressionKind::kNone || value.size() >= kStoredAsTheyAreFrom) return;
   char* const room = Room(MaxCompressedSize(codec, value.size()));
   const absl::StatusOr<size_t> size = Compress(codec, value, room);
   // A value that a codec fails to compress is stored as it is, too.
@@ -35,14 +40,19 @@ CompressedValue::CompressedValue(CompressionKind codec, std::string_view value) 
   }
 }
 
+CompressedValue::~CompressedValue() {
+  if (kept_ != nullptr) KeptByThread() = std::move(kept_);
+}
+
+// While this one is in use, a file system of the caller may write to another database.
 char* CompressedValue::Room(size_t bytes) {
-  static thread_local std::unique_ptr<char[]> kept;
   if (bytes > kKeptBytes) {
     large_ = BlockBuffer(bytes);
     return large_.data();
   }
-  if (kept == nullptr) kept = std::make_unique_for_overwrite<char[]>(kKeptBytes);
-  return kept.get();
+  kept_ = std::move(KeptByThread());
+  if (kept_ == nullptr) kept_ = std::make_unique_for_overwrite<char[]>(kKeptBytes);
+  return kept_.get();
 }
 
 absl::Status CheckUncompressedSize(std::string_view path, const ValueReference& reference, std::string_view stored) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -28,14 +29,19 @@ inline StoredValue StoredAs(const ValueReference& reference, std::string_view st
 // To what is to be stored in that place.
 ValueReference ReferenceTo(FileNumber file, uint64_t offset, const StoredValue& stored);
 
+// Values from so many bytes on are stored as they are: to compress one takes as much memory, which nobody counts, and a
+// part of it could not be read by itself.
+inline constexpr size_t kStoredAsTheyAreFrom = size_t{1} << 20;
+
 // How a value is to be stored: compressed where that saves an eighth of it, else as it is.
 //
-// Of a thread one at a time: values up to about 100 KiB are compressed in memory that the thread keeps. `value` must
-// outlive it. Cost of a value that does not compress: the codecs see it early; of 4 and 64 KiB of random bytes Snappy
-// takes 0.3 and 3 us, LZ4 0.8 and 5 us, Zstd 3 and 11 us, so that to try a part first would save nothing.
+// Values up to about 100 KiB are compressed in memory that the thread keeps. `value` must outlive it. Cost of a value
+// that does not compress: the codecs see it early; of 4 and 64 KiB of random bytes Snappy takes 0.3 and 3 us, LZ4 0.8
+// and 5 us, Zstd 3 and 11 us, so that to try a part first would save nothing.
 class CompressedValue {
  public:
   CompressedValue(CompressionKind codec, std::string_view value);
+  ~CompressedValue();
   CompressedValue(const CompressedValue&) = delete;
   CompressedValue& operator=(const CompressedValue&) = delete;
   const StoredValue& stored() const { return stored_; }
@@ -44,6 +50,7 @@ class CompressedValue {
   char* Room(size_t bytes);
 
   StoredValue stored_;
+  std::unique_ptr<char[]> kept_;  // what the thread keeps, taken out while in use
   BlockBuffer large_;
 };
 

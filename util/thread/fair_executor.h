@@ -41,11 +41,9 @@ class FairExecutor {
     ~Client() override;
 
     void Schedule(Priority priority, std::function<void()> work) override { PutOff(priority, 0, std::move(work)); }
-    // Where the threads are not known to be the engine's alone, one that waits might be missed.
+    // By the executor, so that no thread is held for it: `work` may run when this client has ended, and is to be short.
     bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) override {
-      if (fair_->threads_[static_cast<size_t>(Priority::kFlush)] == 0) return false;
-      PutOff(priority, micros, std::move(work));
-      return true;
+      return fair_->executor_->ScheduleAfter(priority, micros, std::move(work));
     }
     int CompactionConcurrency() const override { return fair_->executor_->CompactionConcurrency(); }
     // Not to begin before so many microseconds have passed. One thread may wait for it, and do what comes meanwhile.

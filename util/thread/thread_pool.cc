@@ -130,6 +130,8 @@ void ThreadPool::RunWorker(Priority priority) {
     std::function<void()> work = std::move(queue.front());
     queue.pop_front();
     ++running_;
+    // Another one has to wait for what is due later.
+    if (wait_micros.has_value()) ChangeOf(priority).NotifyOne();
     mutex_.Unlock();
     work();
     work = nullptr;

@@ -30,7 +30,9 @@ absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value,
   if (reference.has_value()) {
     wanted_.push_back(*reference);
     of_.push_back(window_.size());
-    wanted_bytes_ += reference->stored_bytes;
+    // What comes back beside its key is in the window as a whole.
+    const bool comes_back = reference->value_bytes() < moves_.inline_below;
+    wanted_bytes_ += comes_back ? reference->value_bytes() : reference->stored_bytes;
   }
   window_.push_back({InternalKey(key), std::string(value), first_of_key});
   const bool full = wanted_.size() >= kMostValues || wanted_bytes_ >= kMostBytes || window_.size() >= kMostEntries;

@@ -92,8 +92,10 @@ class LineReader {
     for (int looks = 0; hole_.has_value(); ++looks) {
       result_->dropped_bytes = 0;
       const absl::Status judged = JudgeHole();
-      if (!absl::IsDataLoss(judged) || !IsLast(hole_->log) || looks == kMostLooks) return judged;
-      // A live writer may have continued here before its later records were found and taken as proof.
+      if (!absl::IsDataLoss(judged) || !IsLast(hole_->log)) return judged;
+      // A live writer may have continued here before its later records were found and taken as proof. One that has done
+      // so each time is past where it was when the reading began.
+      if (looks == kMostLooks) return absl::OkStatus();
       const uint64_t offset = std::exchange(hole_, std::nullopt)->offset;
       RETURN_IF_ERROR(ReadLog(line_.size() - 1, offset));
       if (hole_.has_value() && hole_->offset == offset) return judged;

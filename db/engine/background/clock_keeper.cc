@@ -56,7 +56,13 @@ void ClockKeeper::Keep() {
   kept_at_micros_.store(state_->core->world.clock->MonotonicMicros(), std::memory_order_relaxed);
   // Outside of the section: a listener takes its time.
   const bool in_doubt = clock.in_use() && clock.LookAtWall();
+  // A pause is not waited for: others may need the thread.
+  bool paused;
   {
+    StateLock lock(state_);
+    paused = state_->pauses > 0;
+  }
+  if (!paused) {
     const PauseGate::Section section(pause_);
     {
       StateLock lock(state_);
@@ -67,8 +73,8 @@ void ClockKeeper::Keep() {
       if (!kept.ok()) state_->core->info_log.Write("the clock of keys that expire was not kept: %s", kept.ToString());
     }
   }
-  clock.AskAgain();
-  if (in_doubt) Arm();
+  if (!paused) clock.AskAgain();
+  if (in_doubt || paused) Arm();
 }
 
 void ClockKeeper::TellDoubt(const ExpiryClock::Doubt& doubt) const {

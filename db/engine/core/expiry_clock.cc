@@ -93,17 +93,15 @@ uint64_t ExpiryClock::RemovalMillis() {
   return removed;
 }
 
+// The caller may hold locks: the end of a doubt is told by the next look.
 void ExpiryClock::Accept() {
-  {
-    MutexLock lock(&mutex_);
-    const RemovalTime::Clocks now = Clocks();
-    StartRemovals();
-    removals_->Accept(now);
-    removed_millis_ = now.wall_millis;
-    floor_millis_.store(now.wall_millis);
-    LookAt(now);
-  }
-  TellDoubt();
+  MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
+  StartRemovals();
+  removals_->Accept(now);
+  removed_millis_ = now.wall_millis;
+  floor_millis_.store(now.wall_millis);
+  LookAt(now);
 }
 
 ExpiryClock::Reading ExpiryClock::Read() {

@@ -111,11 +111,15 @@ absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
 
 absl::Status Engine::AcceptClock() {
   RETURN_IF_ERROR(CheckWritable());
-  MutexLock admin_lock(&admin_mutex_);
-  if (close_begun_) return NotOpen();
-  if (!core_->expiry.in_use()) return absl::OkStatus();
-  core_->expiry.Accept();
-  return catalog_->Apply({}, nullptr, nullptr);
+  {
+    MutexLock admin_lock(&admin_mutex_);
+    if (close_begun_) return NotOpen();
+    if (!core_->expiry.in_use()) return absl::OkStatus();
+    core_->expiry.Accept();
+    RETURN_IF_ERROR(catalog_->Apply({}, nullptr, nullptr));
+  }
+  core_->expiry.LookAtWall();  // tells listeners, which may call the database
+  return absl::OkStatus();
 }
 
 absl::Status Engine::AllowExpiry() {

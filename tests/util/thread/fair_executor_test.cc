@@ -46,7 +46,7 @@ TEST(FairExecutorTest, ClientsTakeTurnsAndEachKeepsItsOrder) {
   EXPECT_EQ(order, "1x2y3");
 }
 
-TEST(FairExecutorTest, OnThreadsThatAreNotKnownToBeItsOwnNothingIsScheduledForLater) {
+TEST(FairExecutorTest, WhatIsForLaterWaitsInTheExecutorBelowIfThatCan) {
   ByHand below;
   FairExecutor fair(&below, Clock::System(), 0);
   FairExecutor::Client client(&fair);
@@ -58,7 +58,7 @@ TEST(FairExecutorTest, OnThreadsThatAreNotKnownToBeItsOwnNothingIsScheduledForLa
     FairExecutor::Client other(&own);
     EXPECT_TRUE(other.ScheduleAfter(Priority::kFlush, 1000, [&] { ran = true; }));
   }
-  EXPECT_TRUE(ran);
+  while (!ran) Clock::System()->SleepMicros(100);
 }
 
 TEST(FairExecutorTest, WhatIsPutOffWaitsAndHoldsNobodyUp) {

@@ -181,6 +181,25 @@ TEST_P(StoredValueTest, WhatIsTakenBackIsTheStoredBytes) {
   EXPECT_EQ(third.offset, second.offset + second.stored_bytes);
 }
 
+// As where a file system of the caller keeps what it is given in another database.
+TEST(CompressedValueTest, OneThatIsMadeWhileAnotherIsInUseLeavesThatAsItIs) {
+  const std::string value(4096, 'a'), other(8192, 'b');
+  const CompressedValue outer(CompressionKind::kLz4, value);
+  ASSERT_TRUE(outer.stored().compressed());
+  const std::string stored(outer.stored().bytes);
+  {
+    const CompressedValue inner(CompressionKind::kSnappy, other);
+    ASSERT_TRUE(inner.stored().compressed());
+  }
+  EXPECT_EQ(outer.stored().bytes, stored);
+}
+
+TEST(CompressedValueTest, ALargeOneIsStoredAsItIs) {
+  const std::string value(kStoredAsTheyAreFrom, 'a');
+  EXPECT_FALSE(CompressedValue(CompressionKind::kSnappy, value).stored().compressed());
+  EXPECT_TRUE(CompressedValue(CompressionKind::kSnappy, value.substr(1)).stored().compressed());
+}
+
 INSTANTIATE_TEST_SUITE_P(Codecs, StoredValueTest,
                          ::testing::Values(CompressionKind::kSnappy, CompressionKind::kLz4, CompressionKind::kZstd));
 

@@ -71,6 +71,18 @@ TEST_F(MeanwhileTest, WhatGoesFromTheRingIntoTheFileWhileTheyAreReadIsSeen) {
   }
 }
 
+// Each time the reader has come to the end, what it finds behind that says that the end was synced.
+TEST_F(MeanwhileTest, AWriterThatSyncsAllTheTimeIsNotTakenForDamage) {
+  Create();
+  for (uint64_t i = 1; i <= 30; ++i) Append(i, std::string(100, 'a'));
+  const size_t before = appended_.size();
+  uint64_t sequence = 31;
+  BeforeReads(".ring", 1, /*each=*/true, [&] {
+    for (int i = 0; i < 3; ++i) AppendAndSync(sequence++, "b");
+  });
+  ExpectPrefixOfAtLeast(before);
+}
+
 // A header is damage that happens to pass, or a name that somebody gave.
 TEST(NewestNumberTest, NumbersThatNoFileCanHaveDoNotCount) {
   EXPECT_EQ(NewestNumber({}), FileNumber());
