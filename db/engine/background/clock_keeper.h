@@ -38,7 +38,7 @@ class ClockKeeper {
   void Stop() EXCLUDES_STATE_LOCK;
 
  private:
-  // What others hold, who may ask when this object is gone.
+  // Work that was put off holds it, and may ask when this object is gone.
   struct Link {
     Mutex mutex;
     ClockKeeper* keeper ABSL_GUARDED_BY(mutex);  // null: it has stopped

@@ -1,6 +1,8 @@
 #include "db/engine/catalog/catalog.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <set>
 #include <utility>
 
@@ -138,6 +140,20 @@ void Catalog::CountValues(const VersionEdit& edit, const std::vector<Change>& ch
   }
 }
 
+namespace {
+
+// With value files, which such values lie in.
+absl::Status EnableKindOfValues(Catalog* catalog, bool VersionEdit::*kind, std::array<std::atomic<bool>*, 2> marks) {
+  VersionEdit edit;
+  edit.value_files = true;
+  edit.*kind = true;
+  return catalog->Apply(std::move(edit), nullptr, [marks] {
+    for (std::atomic<bool>* const mark : marks) mark->store(true, std::memory_order_release);
+  });
+}
+
+}  // namespace
+
 absl::Status Catalog::EnableRangeDeletes() {
   if (range_deletes()) return absl::OkStatus();
   VersionEdit edit;
@@ -156,25 +172,13 @@ absl::Status Catalog::EnableValueFiles() {
 absl::Status Catalog::EnableChunkedValues() {
   if (chunked_values()) [[likely]]
     return absl::OkStatus();
-  VersionEdit edit;
-  edit.value_files = true;
-  edit.chunked_values = true;
-  return Apply(std::move(edit), nullptr, [this] {
-    value_files_.store(true, std::memory_order_release);
-    chunked_values_.store(true, std::memory_order_release);
-  });
+  return EnableKindOfValues(this, &VersionEdit::chunked_values, {&value_files_, &chunked_values_});
 }
 
 absl::Status Catalog::EnableCompressedValues() {
   if (compressed_values()) [[likely]]
     return absl::OkStatus();
-  VersionEdit edit;
-  edit.value_files = true;
-  edit.compressed_values = true;
-  return Apply(std::move(edit), nullptr, [this] {
-    value_files_.store(true, std::memory_order_release);
-    compressed_values_.store(true, std::memory_order_release);
-  });
+  return EnableKindOfValues(this, &VersionEdit::compressed_values, {&value_files_, &compressed_values_});
 }
 
 absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {

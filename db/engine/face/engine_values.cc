@@ -1,5 +1,5 @@
-// Writes of values that go to value files: compressed, to the file first, without a lock of the
-// engine, and a reference to the log.
+// Writes of values that go to value files: the value is compressed and written to the file first, without a lock of the
+// engine, and a reference to it goes to the log.
 
 #include <map>
 #include <utility>

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <string>
 
 #include "absl/strings/str_format.h"
 
@@ -18,7 +20,7 @@ constexpr uint64_t kLongestWaitMicros = 1'000'000;
 class Follower final : public PeriodicTask {
  public:
   Follower(EngineState* state, LiveReader* reader, Executor* executor)
-      : state_(state), reader_(reader), executor_(executor), shown_(Now()) {}
+      : state_(state), reader_(reader), executor_(executor) {}
 
   void Start() override EXCLUDES_STATE_LOCK {
     if (Period() == 0) return;
@@ -39,10 +41,12 @@ class Follower final : public PeriodicTask {
   std::string ToString() const override ABSL_LOCKS_EXCLUDED(mutex_) {
     if (Period() == 0) return "off\n";
     MutexLock lock(&mutex_);
-    return absl::StrFormat(
-        "period: %u ms\nthe view has all that was written %u ms ago\ncalls: %u, failed: %u\nlast call: %s\n",
-        Period() / 1000, (Now() - shown_) / 1000, state_->core->statistics.Get(Ticker::kCatchUps),
-        state_->core->statistics.Get(Ticker::kCatchUpFailures), last_.ToString());
+    const std::string view = shown_.has_value()
+                                 ? absl::StrFormat("has all that was written %u ms ago", (Now() - *shown_) / 1000)
+                                 : "is that of the opening";
+    return absl::StrFormat("period: %u ms\nthe view %s\ncalls: %u, failed: %u\nlast call: %s\n", Period() / 1000, view,
+                           state_->core->statistics.Get(Ticker::kCatchUps),
+                           state_->core->statistics.Get(Ticker::kCatchUpFailures), last_.ToString());
   }
 
  private:
@@ -97,7 +101,7 @@ class Follower final : public PeriodicTask {
   // A leaf lock.
   mutable Mutex mutex_;
   absl::Status last_ ABSL_GUARDED_BY(mutex_);
-  uint64_t shown_ ABSL_GUARDED_BY(mutex_);  // when the last call that succeeded, or the opening, began
+  std::optional<uint64_t> shown_ ABSL_GUARDED_BY(mutex_);  // when the last call that succeeded began
 };
 
 }  // namespace

@@ -95,6 +95,7 @@ TEST_F(FollowTest, AFailureIsToldOnceAndReadsStayAsTheyAreUntilItEnds) {
 }
 
 TEST_F(FollowTest, ThePropertySaysHowFarBehindTheViewIs) {
+  EXPECT_THAT(Following(), HasSubstr("the view is that of the opening\n"));
   LetPeriodsPass(5);
   EXPECT_GE(Calls(), 5u);
   EXPECT_THAT(Following(), ContainsRegex("period: 20 ms\nthe view has all that was written [0-9][0-9]? ms ago\n"));
