@@ -11,7 +11,7 @@ CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   const int target = ShapeOf(input.policy).runs_in_upper == 1 ? 1 : LastLevel(version);
   const bool keeps_one_run = RunsDue(version, input.policy, target) == 1;
-  if (!input.at_rest || !keeps_one_run || version.NumRuns(target) > 1) return {};
+  if (!(input.at_rest || input.is_read) || !keeps_one_run || version.NumRuns(target) > 1) return {};
   const std::span<const LevelRun> runs = RunsOf(version, 0, target);
   const bool one_run = runs.size() + static_cast<size_t>(version.NumRuns(target)) < 2;
   const TableTotals above = TotalsOf(runs);
@@ -20,7 +20,9 @@ CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy) {
   if (static_cast<double>(above.entries) < input.policy.rest_fraction * static_cast<double>(below)) return {};
   std::optional<PlanDraft> draft = DraftOf(input, busy, {runs, target, /*joins=*/true});
   if (!draft.has_value()) return {};
-  return std::move(*draft).Finish(absl::StrFormat("at rest with %d entries above %d", above.entries, below), true);
+  return std::move(*draft).Finish(
+      absl::StrFormat("%s with %d entries above %d", input.at_rest ? "at rest" : "read often", above.entries, below),
+      true);
 }
 
 }  // namespace sepal

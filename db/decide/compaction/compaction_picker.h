@@ -29,6 +29,8 @@ struct PickerInput {
   SequenceNumber oldest_snapshot = {};
   // Nothing is written, and everything is in tables.
   bool at_rest = false;
+  // Readers have asked for as much as one run costs (read_demand.h).
+  bool is_read = false;
   // The sketches of all tables were sought. Before that nothing is compacted for the sake of space.
   bool sketches_sought = true;
   // Of all families; null: none has values in files of their own.

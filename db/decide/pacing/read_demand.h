@@ -1,13 +1,15 @@
-// When the runs of level 0 are compacted for readers' sake. Pure: counts in, numbers out.
+// When runs are compacted for readers' sake. Pure: counts in, numbers out.
 //
-// A compaction of level 0 that nobody waits for can be left until there is more to compact: every byte is then
-// rewritten once rather than twice. What it spares is paid by reads alone, which ask each run. So level 0 may have
-// CompactionPolicy::unread_runs more runs than other levels, until the reads that meet them have asked for as much as a
-// part of the compaction costs. A player who rents for as long as buying would cost pays at most twice the least price
-// (the ski-rental problem; Karlin, Manasse, Rudolph, Sleator: "Competitive snoopy caching", Algorithmica 1988); readers
-// wait here, and the background does not, so that they need not pay that much.
+// A compaction that nobody waits for can be left until there is more to compact: every byte is then rewritten once
+// rather than twice. What it spares is paid by reads alone, which ask each run. A player who rents for as long as
+// buying would cost pays at most twice the least price (the ski-rental problem; Karlin, Manasse, Rudolph, Sleator:
+// "Competitive snoopy caching", Algorithmica 1988). It is played twice:
+//   - level 0 may have CompactionPolicy::unread_runs more runs than other levels, until the reads that meet them have
+//     asked for a part of what the compaction costs: readers wait, and the background does not;
+//   - what lies above the last level goes into it once reads have asked for as much as it costs to rewrite all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -22,7 +24,7 @@ struct ReadCounts {
   uint64_t steps = 0;
 };
 
-// What reads have asked of level 0, in lookups of one run. A seek goes through all runs, down to a block of each; a
+// What reads have asked of runs, in lookups of one. A seek goes through all runs, down to a block of each; a
 // step compares the heads of a few.
 inline uint64_t ReadDemand(const ReadCounts& counts) {
   constexpr uint64_t kLookupsPerSeek = 64;
@@ -30,40 +32,49 @@ inline uint64_t ReadDemand(const ReadCounts& counts) {
   return counts.level0_lookups + kLookupsPerSeek * counts.seeks + counts.steps / kStepsPerLookup;
 }
 
-// The demand at which runs of `entries` are to be compacted, that were few when demand stood at `before`. To rewrite an
-// entry costs the background a fifth of a microsecond, a lookup in a run costs its reader a twentieth.
-inline uint64_t DemandThatCompacts(uint64_t before, uint64_t entries) {
+// How much is to be asked for until a level 0, or a tree, of so many entries is compacted. To rewrite an entry costs
+// the background a fifth of a microsecond, a lookup in a run costs its reader a twentieth.
+inline uint64_t PriceOfLevel0(uint64_t entries) {
   constexpr uint64_t kEntriesPerLookup = 16;
-  return before + entries / kEntriesPerLookup;
+  return entries / kEntriesPerLookup;
+}
+inline uint64_t PriceOfTree(uint64_t entries) {
+  constexpr uint64_t kLookupsPerEntry = 4;
+  constexpr uint64_t kLeast = uint64_t{1} << 16;
+  return std::max(kLookupsPerEntry * entries, kLeast);
 }
 
-// What one family's readers have asked of its level 0 since that last had few runs.
+// What one family's readers have asked of its level 0, or of its tree, since that last had few runs.
 class ReadWatch {
  public:
   // No demand makes a compaction due.
   static constexpr uint64_t kNever = UINT64_MAX;
 
-  struct Level0 {
+  struct Runs {
     int runs = 0;
-    uint64_t entries = 0;
+    uint64_t price = 0;
     int few_runs = 0;    // fewer than so many are no burden
     bool taken = false;  // by a compaction that runs
   };
 
+  // `demand_before`: as level 0, or the tree, last had few runs. None: not since the database was opened, and nothing
+  // is known of readers.
+  explicit ReadWatch(std::optional<uint64_t> demand_before = std::nullopt) : demand_before_(demand_before) {}
+
   // Readers had asked for `before` at the last look, and have for `now`. Returns the demand at which a compaction will
   // be due.
-  uint64_t Weigh(const Level0& level0, uint64_t before, uint64_t now) {
-    if (std::exchange(few_runs_, !level0.taken && level0.runs < level0.few_runs)) demand_before_ = before;
+  uint64_t Weigh(const Runs& runs, uint64_t before, uint64_t now) {
+    if (std::exchange(few_runs_, !runs.taken && runs.runs < runs.few_runs)) demand_before_ = before;
     // What readers have asked for holds until they have it.
-    if (level0.taken) return kNever;
+    if (runs.taken) return kNever;
     // Less than before: the user has set the counts back to zero.
     if (few_runs_ || demand_before_.value_or(0) > now) demand_before_ = now;
-    const uint64_t due = demand_before_.has_value() ? DemandThatCompacts(*demand_before_, level0.entries) : 0;
+    const uint64_t due = demand_before_.has_value() ? *demand_before_ + runs.price : 0;
     due_ = !few_runs_ && now >= due;
     return few_runs_ || due_ ? kNever : due;
   }
 
-  // A compaction of level 0 has ended, as demand stood at `now`.
+  // A compaction of them has ended, as demand stood at `now`.
   void Satisfy(uint64_t now) {
     demand_before_ = now;
     few_runs_ = false;
@@ -73,8 +84,7 @@ class ReadWatch {
   bool due() const { return due_; }
 
  private:
-  // What reads had asked for when level 0 last had few runs; none: not since the database was opened, and nothing is
-  // known of readers. While it has few it is not kept, and the demand of the last look counts.
+  // While there are few runs it is not kept, and the demand of the last look counts.
   std::optional<uint64_t> demand_before_;
   bool few_runs_ = false;
   bool due_ = false;

@@ -51,9 +51,8 @@ FamilyNeed FindNeed(const FamilyFacts& facts) {
   need.debt_bytes = CompactionDebtBytes(version, policy, facts.sketches_sought);
   need.readers_wait = facts.level0_is_read && version.NumRuns(0) > 2 * policy.runs_per_level;
   need.flush = facts.memtable_waits && facts.flushes_waiting == 0 && facts.flushes_running < kFlushesAtATime;
-  need.sketches =
-      !facts.sketches_sought && !facts.sketches_running && facts.flushed &&
-      (MayExceedSpace(version, *facts.policy) || MayShadowValues(version, *facts.policy));
+  need.sketches = !facts.sketches_sought && !facts.sketches_running && facts.flushed &&
+                  (MayExceedSpace(version, *facts.policy) || MayShadowValues(version, *facts.policy));
   need.score = FreeScore(facts);
   return need;
 }
@@ -67,6 +66,7 @@ PickerInput MakePickerInput(const FamilyFacts& facts, SequenceNumber oldest_snap
           .running = *held,
           .oldest_snapshot = oldest_snapshot,
           .at_rest = facts.flushed && facts.at_rest,
+          .is_read = facts.flushed && facts.tree_is_read,
           .sketches_sought = facts.sketches_sought,
           .values = facts.values};
 }

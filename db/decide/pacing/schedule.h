@@ -45,6 +45,8 @@ struct FamilyFacts {
   const CompactionPolicy* policy = nullptr;
   // Readers have asked for a compaction of level 0 (read_demand.h).
   bool level0_is_read = false;
+  // The same of all runs above the last level, into that one.
+  bool tree_is_read = false;
   // Compactions that run now, and those that were put off.
   std::span<const PlanRef> running = {};
   std::span<const CompactionPutOff> put_off = {};

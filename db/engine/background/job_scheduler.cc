@@ -77,7 +77,8 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
   Look look;
   uint64_t next = ReadWatch::kNever;
   for (const auto& [id, family] : state_->families) {
-    if (!family->need().has_value() || reset || now >= family->need()->demand_due) family->FindNeed(before, now);
+    if (!family->need().has_value() || reset || now >= family->need()->demand_due)
+      family->FindNeed(before, now, state_->families.size());
     const FamilyNeed& need = *family->need();
     look.level0_runs = std::max(look.level0_runs, need.level0_runs);
     look.debt_bytes = std::max(look.debt_bytes, need.debt_bytes);
@@ -123,7 +124,7 @@ void JobScheduler::StartCompactions(const Look& look) {
   const uint64_t demand = demand_weighed_.load(std::memory_order_relaxed);
   for (const CompactionChoice::Idle& idle : choice.idle) {
     Family& family = **look.families[idle.family];
-    if (!family.need().has_value()) family.FindNeed(demand, demand);
+    if (!family.need().has_value()) family.FindNeed(demand, demand, state_->families.size());
     family.NoteNothingToCompact(idle.held_by);
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/compaction/level_targets.h"
 #include "util/thread/sync.h"
 
 namespace sepal {
@@ -11,6 +12,10 @@ namespace sepal {
 namespace {
 
 bool Waits(const ImmutableMemTable& immutable) { return !immutable.run.has_value(); }
+
+bool EndsInLastLevel(const CompactionPlan& plan, const Version& version) {
+  return plan.output_level >= LastLevel(version);
+}
 
 }  // namespace
 
@@ -199,6 +204,7 @@ void Family::BeginCompaction(PlanRef plan, bool of_range) {
 void Family::EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) {
   if (of_range) --ranges_.running;
   if (plan->InputLevel() == 0) reads_.Satisfy(demand);
+  if (EndsInLastLevel(*plan, *version())) tree_reads_.Satisfy(demand);
   running_.erase(std::find(running_.begin(), running_.end(), plan));
   need_.reset();
 }
@@ -237,6 +243,7 @@ FamilyFacts Family::Facts() const {
   return {.version = version().get(),
           .policy = &policy,
           .level0_is_read = reads_.due(),
+          .tree_is_read = tree_reads_.due(),
           .running = running_,
           .put_off = put_off_,
           .ranges = ranges_,
@@ -250,16 +257,23 @@ FamilyFacts Family::Facts() const {
           .values = collection_.get()};
 }
 
-void Family::FindNeed(uint64_t before, uint64_t now) {
-  const bool taken =
-      std::any_of(running_.begin(), running_.end(), [](const PlanRef& plan) { return plan->InputLevel() == 0; });
-  const uint64_t due = reads_.Weigh({.runs = version()->NumRuns(0),
-                                     .entries = version()->Entries(0),
-                                     .few_runs = policy.runs_per_level,
-                                     .taken = taken},
-                                    before, now);
+void Family::FindNeed(uint64_t before, uint64_t now, size_t families) {
+  const auto any_runs = [this](const auto& matches)
+                            REQUIRES_STATE_LOCK { return std::any_of(running_.begin(), running_.end(), matches); };
+  const Version& version = *this->version();
+  const uint64_t level0 = reads_.Weigh({.runs = version.NumRuns(0),
+                                        .price = PriceOfLevel0(version.Entries(0)),
+                                        .few_runs = policy.runs_per_level,
+                                        .taken = any_runs([](const PlanRef& plan) { return plan->InputLevel() == 0; })},
+                                       before, now);
+  const uint64_t tree =
+      tree_reads_.Weigh({.runs = version.NumRuns(),
+                         .price = families * PriceOfTree(version.Entries()),
+                         .few_runs = 2,
+                         .taken = any_runs([&](const PlanRef& plan) { return EndsInLastLevel(*plan, version); })},
+                        before, now);
   need_ = sepal::FindNeed(Facts());
-  need_->demand_due = due;
+  need_->demand_due = std::min(level0, tree);
 }
 
 void Family::NoteNothingToCompact(std::optional<SequenceNumber> held_by) {

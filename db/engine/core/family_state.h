@@ -230,8 +230,9 @@ class Family {
   FamilyFacts Facts() const REQUIRES_STATE_LOCK;
   // What the last look found; none: something has changed since.
   const std::optional<FamilyNeed>& need() const REQUIRES_STATE_LOCK { return need_; }
-  // Finds it anew. Readers of all families had asked for `before` at the last look, and have for `now`.
-  void FindNeed(uint64_t before, uint64_t now) REQUIRES_STATE_LOCK;
+  // Finds it anew. Readers of all families had asked for `before` at the last look, and have for `now`; each counts for
+  // an equal part of what is asked of trees.
+  void FindNeed(uint64_t before, uint64_t now, size_t families) REQUIRES_STATE_LOCK;
   // The picker has found nothing (FamilyNeed::may_compact). There is a need.
   void NoteNothingToCompact(std::optional<SequenceNumber> held_by) REQUIRES_STATE_LOCK;
 
@@ -263,7 +264,8 @@ class Family {
   bool sketches_running_ ABSL_GUARDED_BY(database_mutex) = false;
   bool sketches_sought_ ABSL_GUARDED_BY(database_mutex) = false;
   ValueCollectionRef collection_ ABSL_GUARDED_BY(database_mutex);
-  ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);
+  ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);  // of level 0
+  ReadWatch tree_reads_ ABSL_GUARDED_BY(database_mutex){0};
   std::optional<FamilyNeed> need_ ABSL_GUARDED_BY(database_mutex);
 };
 

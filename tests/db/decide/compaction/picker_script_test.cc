@@ -39,7 +39,8 @@ class PickerScript {
             .policy = policy_,
             .running = running_views_,
             .oldest_snapshot = SequenceNumber(command.Number("snapshot", kMaxSequenceNumber.value())),
-            .at_rest = command.Has("at_rest")};
+            .at_rest = command.Has("at_rest"),
+            .is_read = command.Has("is_read")};
   }
   std::string SetPolicy(const ScriptCommand& command) {
     policy_ = CompactionPolicy{};

@@ -20,16 +20,16 @@ TEST(ReadDemandTest, ASeekAsksForMoreThanALookupAndAStepForLess) {
 }
 
 TEST(ReadDemandTest, ACompactionOfMoreEntriesWaitsForMoreReads) {
-  EXPECT_GT(DemandThatCompacts(7, 1'000'000), DemandThatCompacts(7, 1000));
-  EXPECT_EQ(DemandThatCompacts(1'000'000, 1600) - DemandThatCompacts(0, 1600), 1'000'000u)
-      << "reads of before count not";
-  // Fewer reads than entries: who reads does not wait until his reads have cost as much as the merge.
-  EXPECT_LT(DemandThatCompacts(0, 1'000'000), 1'000'000u);
-  EXPECT_GT(DemandThatCompacts(0, 1'000'000), 1000u);
+  // Of level 0, fewer reads than entries: its readers do not wait until their reads have cost as much as the
+  // compaction.
+  EXPECT_LT(PriceOfLevel0(1'000'000), 1'000'000u);
+  EXPECT_GT(PriceOfLevel0(1'000'000), 1000u);
+  EXPECT_GT(PriceOfTree(1'000'000), 1'000'000u);
+  EXPECT_GT(PriceOfTree(10), 10'000u) << "a small tree is not rewritten for a few reads";
 }
 
-constexpr ReadWatch::Level0 kFewRuns{.runs = 3, .entries = 1600, .few_runs = 6};
-constexpr ReadWatch::Level0 kManyRuns{.runs = 7, .entries = 1600, .few_runs = 6};
+constexpr ReadWatch::Runs kFewRuns{.runs = 3, .price = 100, .few_runs = 6};
+constexpr ReadWatch::Runs kManyRuns{.runs = 7, .price = 100, .few_runs = 6};
 
 TEST(ReadWatchTest, ReadsCountFromWhenLevel0LastHadFewRuns) {
   ReadWatch watch;
@@ -56,7 +56,7 @@ TEST(ReadWatchTest, NothingIsKnownOfReadersAfterOpeningSoTheyMayWait) {
 TEST(ReadWatchTest, WhatReadersAskedForHoldsUntilTheCompactionHasEnded) {
   ReadWatch watch;
   watch.Weigh(kManyRuns, 0, 0);
-  ReadWatch::Level0 taken = kManyRuns;
+  ReadWatch::Runs taken = kManyRuns;
   taken.taken = true;
   EXPECT_EQ(watch.Weigh(taken, 0, 10), ReadWatch::kNever);
   EXPECT_TRUE(watch.due());

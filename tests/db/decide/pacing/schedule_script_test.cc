@@ -47,6 +47,7 @@ class ScheduleScript {
     family.facts = {.version = family.version.get(),
                     .policy = &family.policy,
                     .level0_is_read = command.Has("read"),
+                    .tree_is_read = command.Has("tree_read"),
                     .running = {},
                     .put_off = {},
                     .ranges = {.waiting = static_cast<int>(command.Number("waiting", 0)),

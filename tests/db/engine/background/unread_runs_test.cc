@@ -75,6 +75,22 @@ TEST_F(UnreadRunsTest, MultiGetsThatMeetUnreadRunsHaveThemMerged) {
   ExpectMerged();
 }
 
+TEST_F(UnreadRunsTest, FewRunsThatAreReadOftenBecomeOneThoughSomethingIsInAMemtable) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel - 1));
+  ASSERT_EQ(Level0Runs(), kRunsPerLevel - 1) << Levels();
+  const auto seek = [&](uint64_t times) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator();
+    for (uint64_t i = 0; i < times; ++i) it->Seek(NumberedKey(i));
+    EXPECT_OK(it->status());
+  };
+  seek(200);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel - 1) << "less than it would cost to rewrite them";
+  seek(2000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(db()->GetProperty("sepal.num-runs").value(), "1") << Levels();
+}
+
 TEST_F(UnreadRunsTest, SeeksThatMeetUnreadRunsHaveThemMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   for (uint64_t i = 0; i < 10; ++i) {

@@ -46,7 +46,7 @@ TEST_F(FamilyStateTest, EveryChangeThatANeedFollowsFromDropsIt) {
   StateLock lock(&state_);
   const PlanRef plan = PlanFrom(0);
   const auto drops = [&](const char* what, const auto& change) REQUIRES_STATE_LOCK {
-    family_.FindNeed(0, 0);
+    family_.FindNeed(0, 0, 1);
     ASSERT_TRUE(family_.need().has_value());
     change();
     EXPECT_FALSE(family_.need().has_value()) << what;
