@@ -416,22 +416,21 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
     manifest_.last_sequence = std::max(manifest_.last_sequence, family.flushed_through);
   }
   VersionEdit head;
-  head.range_deletes = manifest_.range_deletes;
+  head.features = manifest_.features;
   for (const auto& [name, snapshot] : manifest_.snapshots) head.created_snapshots.push_back(snapshot);
   for (const auto& [id, family] : families_) {
-    head.range_deletes |= std::any_of(family.tables.begin(), family.tables.end(),
-                                      [](const AddedTable& added) { return HoldsRangeTombstones(added.table); });
+    if (std::any_of(family.tables.begin(), family.tables.end(),
+                    [](const AddedTable& added) { return HoldsRangeTombstones(added.table); })) {
+      head.features |= Feature::kRangeDeletes;
+    }
   }
   head.database_id = database_id_;
   head.hash_seed = manifest_.hash_seed;
   head.next_file_number = FileNumber(next_file_number_);
   head.last_sequence = manifest_.last_sequence;
   head.min_log_number = log;
-  head.expires = manifest_.expires;
-  head.chunked_values = manifest_.chunked_values;
-  head.compressed_values = manifest_.compressed_values;
-  head.value_files = manifest_.value_files || !LiveValueFiles().empty();
-  if (manifest_.expires) head.clock_floor = manifest_.clock_floor;
+  if (!LiveValueFiles().empty()) head.features |= Feature::kValueFiles;
+  if (head.features.Has(Feature::kExpiry)) head.clock_floor = manifest_.clock_floor;
   if (log_directory_ != nullptr) {
     head.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
   }

@@ -142,6 +142,9 @@ class Repairing {
   absl::StatusOr<std::vector<RangeTable>> TakeRanges(const FamilyState& family, std::vector<AddedTable>* tables);
   static bool IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder& order, const InternalKeyView& key,
                         FileNumber table);
+  // What the database uses, of which the lost manifest told.
+  void NoteFeaturesOf(const InternalKeyView& key);
+  void NoteFeaturesOf(const ValueReference& reference);
   absl::Status MergeTables(FamilyState* family);
   // What the logs hold.
   // `replay` knows which of their updates count.

@@ -344,6 +344,12 @@ bool Repairing::IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder&
   });
 }
 
+void Repairing::NoteFeaturesOf(const InternalKeyView& key) {
+  if (MeaningOf(key.trailer) == Meaning::kExpiring) manifest_.features |= Feature::kExpiry;
+  if (MeaningOf(key.trailer) == Meaning::kReference) manifest_.features |= Feature::kValueFiles;
+  if (key.user_key.size() > kMaxShortKeyBytes) manifest_.features |= Feature::kLongKeys;
+}
+
 // All tables, and those that the logs have become, into one run of the last level, by sequence number. Of equal
 // entries, that of the newest table counts. What range tombstones cover is left out, and then so are they.
 absl::Status Repairing::MergeTables(FamilyState* family) {
@@ -378,8 +384,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
                          IsCovered(ranges, family->order, first->key(), inputs.rank());
     if (covered) covered_key = first->key().user_key;
     if (!covered && (!last.has_value() || family->order.Less(last->view(), first->key()))) {
-      manifest_.expires |= MeaningOf(first->key().trailer) == Meaning::kExpiring;
-      manifest_.value_files |= MeaningOf(first->key().trailer) == Meaning::kReference;
+      NoteFeaturesOf(first->key());
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }

@@ -18,7 +18,7 @@ LogRecoveryOptions Repairing::HowToReadLogs(Replay* replay) {
   if (manifest_.closed_log.has_value()) {
     logs.closed = LogEnd{manifest_.closed_log->number, manifest_.closed_log->length_bytes};
   }
-  if (certain_ && manifest_.value_files) {
+  if (certain_ && manifest_.features.Has(Feature::kValueFiles)) {
     values_->Identify(database_id_);
     logs.look = [this, replay](SequenceNumber first, std::string_view batch) {
       return LookAtValues(replay, first, batch);

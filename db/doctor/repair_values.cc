@@ -45,8 +45,7 @@ absl::StatusOr<bool> Repairing::ValuesAreThere(const std::shared_ptr<TableReader
                                           {.go_on =
                                                [&](const ValueReference& reference) {
                                                  files.insert(reference.file);
-                                                 manifest_.chunked_values |= reference.chunked;
-                                                 manifest_.compressed_values |= reference.compressed();
+                                                 NoteFeaturesOf(reference);
                                                  AdvanceByValue(reference.stored_bytes);
                                                  return true;
                                                },
@@ -61,6 +60,11 @@ absl::StatusOr<bool> Repairing::ValuesAreThere(const std::shared_ptr<TableReader
   return true;
 }
 
+void Repairing::NoteFeaturesOf(const ValueReference& reference) {
+  if (reference.chunked) manifest_.features |= Feature::kChunkedValues;
+  if (reference.compressed()) manifest_.features |= Feature::kCompressedValues;
+}
+
 absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::string_view key, std::string_view where,
                                                 std::string_view* value, std::string* settled) {
   values_->Identify(database_id_);
@@ -68,8 +72,7 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
   absl::Status why = absl::DataLossError("what is no reference to a value");
   RescuedValues::Place place = RescuedValues::Place::kNowhere;
   if (reference.has_value()) {
-    manifest_.chunked_values |= reference->chunked;
-    manifest_.compressed_values |= reference->compressed();
+    NoteFeaturesOf(*reference);
     ASSIGN_OR_RETURN(place, values_->Find(*reference, &why));
     AdvanceByValue(reference->stored_bytes);
   }
@@ -98,7 +101,7 @@ absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, std::string_view
   const absl::StatusOr<bool> taken = SettleReference(families_.at(id), key, kALoggedUpdate, value, settled);
   lost_of_logs_ = std::exchange(lost_of_table_, lost_before);
   RETURN_IF_ERROR(taken.status());
-  manifest_.value_files = true;
+  manifest_.features |= Feature::kValueFiles;
   const std::optional<ValueReference> reference = ParseValueReference(*value);
   const bool chunked = reference.has_value() && reference->chunked;
   const bool durable = chunked || (certain_ && manifest_.closed_log.has_value());

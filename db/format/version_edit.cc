@@ -36,17 +36,11 @@ enum Tag : uint32_t {
   kClockFloor = 36,
 };
 
-constexpr uint64_t kMergesFeature = 1;
-constexpr uint64_t kExpiryFeature = 4;
-constexpr uint64_t kFilterFeature = 8;
-constexpr uint64_t kSnapshotsFeature = 16;
-constexpr uint64_t kKnownFeatures = 255;
-// Of flags that edits have.
-constexpr std::pair<uint64_t, bool VersionEdit::*> kFlaggedFeatures[] = {{2, &VersionEdit::range_deletes},
-                                                                         {kExpiryFeature, &VersionEdit::expires},
-                                                                         {32, &VersionEdit::value_files},
-                                                                         {64, &VersionEdit::chunked_values},
-                                                                         {128, &VersionEdit::compressed_values}};
+constexpr Features kKnownFeatures = Feature::kMerges | Feature::kRangeDeletes | Feature::kExpiry | Feature::kFilters |
+                                    Feature::kSnapshots | Feature::kValueFiles | Feature::kChunkedValues |
+                                    Feature::kCompressedValues | Feature::kLongKeys;
+// What an edit has tells of these.
+constexpr Features kEvidentFeatures = Feature::kMerges | Feature::kFilters | Feature::kSnapshots;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
@@ -139,8 +133,8 @@ void SetOnce(std::optional<T>* target, T value, Decoder* in) {
 }
 
 // The only place that refuses what a newer library has written on purpose.
-absl::Status CheckFeatures(uint64_t features) {
-  const uint64_t unknown = features & ~kKnownFeatures;
+absl::Status CheckFeatures(Features features) {
+  const uint64_t unknown = features.bits() & ~kKnownFeatures.bits();
   if (unknown == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrFormat("the database uses feature %d, which this version of the library does not know: open it with a "
@@ -264,9 +258,9 @@ RemovedTable TakeRemovedTable(Decoder* in) {
 }
 
 absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
-  const uint64_t features = in->Varint();
+  const Features features(in->Varint());
   RETURN_IF_ERROR(CheckFeatures(features));
-  for (const auto& [feature, flag] : kFlaggedFeatures) edit->*flag |= (features & feature) != 0;
+  edit->features |= Features(features.bits() & ~kEvidentFeatures.bits());
   return absl::OkStatus();
 }
 
@@ -303,14 +297,13 @@ ClockFloor TakeClockFloor(Decoder* in) {
 }
 
 // What readers of the edit must know.
-uint64_t FeaturesOf(const VersionEdit& edit) {
-  uint64_t features = 0;
-  for (const auto& [feature, flag] : kFlaggedFeatures) features |= edit.*flag ? feature : 0;
-  if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= kSnapshotsFeature;
+Features FeaturesOf(const VersionEdit& edit) {
+  Features features = edit.features;
+  if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= Feature::kSnapshots;
   for (const FamilySchema& schema : edit.schemas) {
-    if (!schema.merge_operator.empty()) features |= kMergesFeature;
-    if (schema.ttl_millis > 0) features |= kExpiryFeature;
-    if (!schema.filter.empty()) features |= kFilterFeature;
+    if (!schema.merge_operator.empty()) features |= Feature::kMerges;
+    if (schema.ttl_millis > 0) features |= Feature::kExpiry;
+    if (!schema.filter.empty()) features |= Feature::kFilters;
   }
   return features;
 }
@@ -406,8 +399,8 @@ void PutSchema(std::string* out, const FamilySchema& schema) {
 
 // What data means: features, the clock, snapshots and schemas.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
-  if (const uint64_t features = FeaturesOf(edit); features != 0) {
-    w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
+  if (const Features features = FeaturesOf(edit); features != Features()) {
+    w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features.bits()); });
   }
   if (edit.clock_floor) {
     w->Field(kClockFloor, [&](std::string* f) {

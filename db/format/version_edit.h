@@ -20,7 +20,8 @@
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
 // |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
-// |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots, 32: value files  |
+// |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots, 32: value files, |
+// |     |                      | 64: chunked values, 128: compressed values, 512: keys longer than 64 KiB           |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
@@ -59,6 +60,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/format/features.h"
 #include "db/format/table_metadata.h"
 #include "sepal/statistics.h"
 #include "util/base/numbers.h"
@@ -159,12 +161,9 @@ struct VersionEdit {
   std::optional<FileNumber> min_log_number;
   std::vector<ColumnFamilyCreation> created_families;
   std::vector<KeptOptions> kept_options;
-  std::vector<FamilySchema> schemas;  // the edit says which features they need
-  bool range_deletes = false;         // the database uses them
-  bool value_files = false;           // likewise
-  bool chunked_values = false;        // likewise
-  bool compressed_values = false;     // values in value files that are compressed
-  bool expires = false;               // the database has, or is to have, puts that expire
+  std::vector<FamilySchema> schemas;
+  // Those that the database uses, or is to use; what the edit itself has need not be among them.
+  Features features;
   std::optional<ClockFloor> clock_floor;
   std::vector<KeptSnapshot> created_snapshots;
   std::vector<std::string> dropped_snapshots;

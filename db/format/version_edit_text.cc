@@ -35,6 +35,12 @@ std::string SnapshotsText(const VersionEdit& edit) {
   return s;
 }
 
+constexpr std::pair<Feature, const char*> kFeatureNames[] = {
+    {Feature::kRangeDeletes, "range deletes"},       {Feature::kValueFiles, "value files"},
+    {Feature::kChunkedValues, "chunked values"},     {Feature::kCompressedValues, "compressed values in value files"},
+    {Feature::kLongKeys, "keys longer than 64 KiB"},
+};
+
 }  // namespace
 
 std::string ToString(const VersionEdit& edit) {
@@ -44,7 +50,7 @@ std::string ToString(const VersionEdit& edit) {
   if (edit.next_file_number) s += absl::StrFormat("next file number %u\n", edit.next_file_number->value());
   if (edit.last_sequence) s += absl::StrFormat("last sequence %u\n", edit.last_sequence->value());
   if (edit.min_log_number) s += absl::StrFormat("minimum log number %u\n", edit.min_log_number->value());
-  if (edit.expires) s += "puts may expire\n";
+  if (edit.features.Has(Feature::kExpiry)) s += "puts may expire\n";
   if (edit.clock_floor) {
     s += absl::StrFormat("clock at %u ms or later; removed what had expired by %u ms\n", edit.clock_floor->now_millis,
                          edit.clock_floor->removed_millis);
@@ -58,10 +64,9 @@ std::string ToString(const VersionEdit& edit) {
     s += absl::StrFormat("family %u is kept with options of its own, %u bytes\n", kept.family.value(),
                          kept.fields.size());
   }
-  if (edit.range_deletes) s += "uses range deletes\n";
-  if (edit.value_files) s += "uses value files\n";
-  if (edit.chunked_values) s += "uses chunked values\n";
-  if (edit.compressed_values) s += "uses compressed values in value files\n";
+  for (const auto& [feature, name] : kFeatureNames) {
+    if (edit.features.Has(feature)) s += absl::StrFormat("uses %s\n", name);
+  }
   s += SnapshotsText(edit);
   for (const FamilySchema& schema : edit.schemas) s += SchemaText(schema);
   for (const ColumnFamilyId dropped : edit.dropped_families) {

@@ -57,7 +57,7 @@ typedef struct sepal_snapshot_t sepal_snapshot_t;
 typedef struct sepal_writebatch_t sepal_writebatch_t;
 typedef struct sepal_writeoptions_t sepal_writeoptions_t;
 
-#define SEPAL_MAX_KEY_BYTES ((size_t)64 << 10)
+#define SEPAL_MAX_KEY_BYTES ((size_t)16 << 20)
 #define SEPAL_MAX_VALUE_BYTES ((size_t)1 << 30)
 #define SEPAL_MAX_LEVELS 8
 

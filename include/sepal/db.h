@@ -10,7 +10,7 @@
 // PinnedValue, the spans of MultiGet), is a reference or a span behind the inputs and before the options. A call takes
 // objects by reference; a pointer may be null, and its comment says what null means. Options own their bytes.
 //
-// Keys and values are arbitrary bytes. A key has at most 64 KiB and a value at most 1 GiB. A batch (and likewise a
+// Keys and values are arbitrary bytes. A key has at most 16 MiB and a value at most 1 GiB. A batch (and likewise a
 // single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
 // and value. A larger write is refused with InvalidArgument, and nothing of it is written
 // (`Options::large_batches` lets it in, and PutStream takes such a value).
@@ -104,7 +104,7 @@
 
 namespace sepal {
 
-inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
+inline constexpr size_t kMaxKeyBytes = size_t{16} << 20;
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;
 inline constexpr int kMostTransactionAttempts = 100;
 

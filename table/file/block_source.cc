@@ -20,7 +20,7 @@ namespace {
 static_assert(kUnitTrailerBytes <= BlockBuffer::kPadding);
 
 // Limits properties, which are small, whatever their length field says.
-constexpr size_t kMaxPropertiesBytes = size_t{16} << 20;
+constexpr size_t kMaxPropertiesBytes = size_t{48} << 20;  // two keys are among them
 // A unit that would take more than this share of the cache is not kept.
 constexpr size_t kLargestShare = 4;
 

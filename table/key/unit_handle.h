@@ -9,7 +9,7 @@ namespace sepal {
 // Every unit but the footer is followed by a trailer of this size (table/file/table_format.h).
 inline constexpr size_t kUnitTrailerBytes = 5;
 // No unit is larger, whatever a length field says.
-inline constexpr uint64_t kMaxUnitBytes = (uint64_t{1} << 30) + (uint64_t{1} << 20);
+inline constexpr uint64_t kMaxUnitBytes = (uint64_t{1} << 30) + (uint64_t{32} << 20);
 
 // `size` excludes the trailer.
 struct BlockHandle {

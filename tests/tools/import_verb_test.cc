@@ -112,11 +112,11 @@ TEST_F(ImportLevelDbTest, AKeyThatIsTooLongForSepalIsToldAndNothingIsLeft) {
     leveldb::DB* opened = nullptr;
     ASSERT_TRUE(leveldb::DB::Open({}, old_, &opened).ok());
     const std::unique_ptr<leveldb::DB> db(opened);
-    ASSERT_TRUE(db->Put({}, std::string(70'000, 'k'), "v").ok());
+    ASSERT_TRUE(db->Put({}, std::string(17'000'000, 'k'), "v").ok());
   }
   const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
   EXPECT_EQ(refused.exit, kExitError);
-  EXPECT_TRUE(Has(refused.err, "a key of 70000 and a value of 1 bytes; Sepal takes 65536")) << refused.err;
+  EXPECT_TRUE(Has(refused.err, "a key of 17000000 and a value of 1 bytes; Sepal takes 16777216")) << refused.err;
   ExpectNothingLeft();
 }
 
@@ -388,11 +388,11 @@ TEST_F(ImportLevelDbTest, AKeyThatIsTooLongIsNamed) {
   options.create_if_missing = true;
   leveldb::DB* opened = nullptr;
   ASSERT_TRUE(leveldb::DB::Open(options, old_, &opened).ok());
-  EXPECT_TRUE(opened->Put({}, std::string(70000, 'k'), "v").ok());
+  EXPECT_TRUE(opened->Put({}, std::string(17000000, 'k'), "v").ok());
   delete opened;
   const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
   EXPECT_EQ(refused.exit, kExitError);
-  EXPECT_TRUE(Has(refused.err, "a key of 70000")) << refused.err;
+  EXPECT_TRUE(Has(refused.err, "a key of 17000000")) << refused.err;
   ExpectNothingLeft();
 }
 #endif

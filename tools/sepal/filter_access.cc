@@ -28,6 +28,7 @@ constexpr uint64_t kProgressKeys = 256;
 constexpr size_t kMagicBytes = 8;
 constexpr uint64_t kReadStepBytes = uint64_t{1} << 20;
 constexpr size_t kLineStepBytes = size_t{64} << 10;
+constexpr size_t kLongLineBytes = size_t{64} << 10;  // hardly a key
 
 absl::Status CheckReadable(const std::string& path) {
   std::error_code error;
@@ -97,7 +98,7 @@ absl::Status KeyLines::ForEach(std::string_view verb, std::ostream& err, const T
   uint64_t line = 0;
   const auto take_line = [&](std::string_view, std::string_view key) -> absl::Status {
     ++line;
-    const bool odd = key.empty() || key.size() >= kMaxKeyBytes || EndsAsOnWindows(key);
+    const bool odd = key.empty() || key.size() >= kLongLineBytes || EndsAsOnWindows(key);
     if (!odd || odd_ == OddLines::kTake) return take(key);
     return odd_ == OddLines::kSkip ? absl::OkStatus() : OddLine(line, key);
   };

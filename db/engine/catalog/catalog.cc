@@ -51,11 +51,8 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
-  head.value_files = value_files();
-  head.chunked_values = chunked_values();
-  head.compressed_values = compressed_values();
   head.log_directory = identity_.log_directory;
-  head.range_deletes = range_deletes();
+  head.features = features();
   KeepClock(&head);
   for (const auto& [name, hold] : state_->named_snapshots) head.created_snapshots.push_back(hold.kept);
   std::vector<ManifestContents::Family> families;
@@ -69,8 +66,8 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
 
 void Catalog::KeepClock(VersionEdit* edit) const {
   ExpiryClock& expiry = state_->core->expiry;
-  edit->expires |= expiry.in_use();
-  if (edit->expires) edit->clock_floor = expiry.Floor();
+  if (expiry.in_use()) edit->features |= Feature::kExpiry;
+  if (edit->features.Has(Feature::kExpiry)) edit->clock_floor = expiry.Floor();
 }
 
 absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const VersionEdit& edit) const {
@@ -140,45 +137,12 @@ void Catalog::CountValues(const VersionEdit& edit, const std::vector<Change>& ch
   }
 }
 
-namespace {
-
-// With value files, which such values lie in.
-absl::Status EnableKindOfValues(Catalog* catalog, bool VersionEdit::*kind, std::array<std::atomic<bool>*, 2> marks) {
-  VersionEdit edit;
-  edit.value_files = true;
-  edit.*kind = true;
-  return catalog->Apply(std::move(edit), nullptr, [marks] {
-    for (std::atomic<bool>* const mark : marks) mark->store(true, std::memory_order_release);
-  });
-}
-
-}  // namespace
-
-absl::Status Catalog::EnableRangeDeletes() {
-  if (range_deletes()) return absl::OkStatus();
-  VersionEdit edit;
-  edit.range_deletes = true;
-  return Apply(std::move(edit), nullptr, [this] { range_deletes_.store(true, std::memory_order_release); });
-}
-
-absl::Status Catalog::EnableValueFiles() {
-  if (value_files()) [[likely]]
+absl::Status Catalog::Enable(Features features) {
+  if (this->features().HasAll(features)) [[likely]]
     return absl::OkStatus();
   VersionEdit edit;
-  edit.value_files = true;
-  return Apply(std::move(edit), nullptr, [this] { value_files_.store(true, std::memory_order_release); });
-}
-
-absl::Status Catalog::EnableChunkedValues() {
-  if (chunked_values()) [[likely]]
-    return absl::OkStatus();
-  return EnableKindOfValues(this, &VersionEdit::chunked_values, {&value_files_, &chunked_values_});
-}
-
-absl::Status Catalog::EnableCompressedValues() {
-  if (compressed_values()) [[likely]]
-    return absl::OkStatus();
-  return EnableKindOfValues(this, &VersionEdit::compressed_values, {&value_files_, &compressed_values_});
+  edit.features = features;
+  return Apply(std::move(edit), nullptr, [&] { features_.fetch_or(features.bits(), std::memory_order_release); });
 }
 
 absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {
@@ -255,14 +219,11 @@ TableOutputContext Catalog::OutputContext(const Family& family) {
   return context;
 }
 
-void Catalog::Follow(FileNumber next_file_number, const Features& features) {
+void Catalog::Follow(FileNumber next_file_number, Features features) {
   uint64_t next = next_file_number_.load(std::memory_order_relaxed);
   while (next < next_file_number.value() && !next_file_number_.compare_exchange_weak(next, next_file_number.value())) {
   }
-  if (features.range_deletes) range_deletes_.store(true, std::memory_order_release);
-  if (features.value_files) value_files_.store(true, std::memory_order_release);
-  if (features.chunked_values) chunked_values_.store(true, std::memory_order_release);
-  if (features.compressed_values) compressed_values_.store(true, std::memory_order_release);
+  features_.fetch_or(features.bits(), std::memory_order_release);
 }
 
 absl::Status Catalog::Close() {

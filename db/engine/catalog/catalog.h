@@ -29,19 +29,13 @@ class Catalog {
     uint64_t database_id = 0;
     uint64_t hash_seed = 0;
     std::optional<KeptLogDirectory> log_directory = {};
-    bool range_deletes = false;      // the database uses them
-    bool value_files = false;        // likewise
-    bool chunked_values = false;     // likewise
-    bool compressed_values = false;  // likewise, in value files
+    Features features = {};
   };
   Catalog(EngineState* state, Identity identity, FileNumber next_file_number)
       : state_(state),
         identity_(std::move(identity)),
         next_file_number_(next_file_number.value()),
-        range_deletes_(identity_.range_deletes),
-        value_files_(identity_.value_files),
-        chunked_values_(identity_.chunked_values),
-        compressed_values_(identity_.compressed_values) {}
+        features_(identity_.features.bits()) {}
 
   const Identity& identity() const { return identity_; }
   // Never returns a number twice, over all openings. Safe for concurrent use.
@@ -65,18 +59,12 @@ class Catalog {
   // All of it, for a new manifest. An unset `min_log`: there is no log yet.
   ManifestContents Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Whether the manifest says that the database uses range deletes. No log may hold one before that.
-  bool range_deletes() const { return range_deletes_.load(std::memory_order_acquire); }
-  // Makes it say so; a no-op if it does.
-  absl::Status EnableRangeDeletes() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
-  // The same of value files: no log may refer to one before.
-  bool value_files() const { return value_files_.load(std::memory_order_acquire); }
-  absl::Status EnableValueFiles() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
-  bool chunked_values() const { return chunked_values_.load(std::memory_order_acquire); }
-  // And value files.
-  absl::Status EnableChunkedValues() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
-  bool compressed_values() const { return compressed_values_.load(std::memory_order_acquire); }
-  absl::Status EnableCompressedValues() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
+  // What the manifest says that the database uses; of what edits themselves have, it need not know. Neither a log nor a
+  // table has what needs a feature before that feature is among these.
+  Features features() const { return Features(features_.load(std::memory_order_acquire)); }
+  bool Uses(Feature feature) const { return features().Has(feature); }
+  // Makes the manifest say so; a no-op if it does.
+  absl::Status Enable(Features features) ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   // From `sequence` on, which nothing has and nobody sees yet, the family's filter is asked with `epoch`. With the
   // commit mutex held.
@@ -84,13 +72,7 @@ class Catalog {
       ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   // Of a database that another process writes: what its edits have said.
-  struct Features {
-    bool range_deletes = false;
-    bool value_files = false;
-    bool chunked_values = false;
-    bool compressed_values = false;
-  };
-  void Follow(FileNumber next_file_number, const Features& features);
+  void Follow(FileNumber next_file_number, Features features);
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
@@ -117,10 +99,7 @@ class Catalog {
   EngineState* const state_;
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
-  std::atomic<bool> range_deletes_;
-  std::atomic<bool> value_files_;
-  std::atomic<bool> chunked_values_;
-  std::atomic<bool> compressed_values_;
+  std::atomic<uint64_t> features_;  // they only become more
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

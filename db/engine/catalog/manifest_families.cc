@@ -30,7 +30,7 @@ VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOpti
     description.kept_options.push_back({.family = id, .fields = std::move(kept)});
   }
   schema.family = id;
-  description.expires = schema.ttl_millis > 0;
+  if (schema.ttl_millis > 0) description.features |= Feature::kExpiry;
   if (!schema.empty()) description.schemas.push_back(std::move(schema));
   description.flushed_through.push_back({.family = id, .sequence = flushed_through});
   return description;

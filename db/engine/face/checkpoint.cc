@@ -99,13 +99,10 @@ class CheckpointWriter {
     head.hash_seed = source_.hash_seed;
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
-    head.range_deletes = source_.range_deletes;
-    head.value_files = source_.value_files;
-    head.chunked_values = source_.chunked_values;
-    head.compressed_values = source_.compressed_values;
+    head.features = source_.features;
     head.created_snapshots = source_.snapshots;
     if (source_.core->expiry.in_use()) {
-      head.expires = true;
+      head.features |= Feature::kExpiry;
       head.clock_floor = source_.core->expiry.Floor();
     }
     std::vector<ManifestContents::Family> families;

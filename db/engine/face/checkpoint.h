@@ -34,10 +34,7 @@ struct CheckpointFamily {
 struct CheckpointSource {
   Core* core = nullptr;
   uint64_t database_id = 0;
-  bool range_deletes = false;
-  bool value_files = false;
-  bool chunked_values = false;
-  bool compressed_values = false;
+  Features features;
   uint64_t hash_seed = 0;
   // Every entry of the families is at or below it.
   SequenceNumber last;

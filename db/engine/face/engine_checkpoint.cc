@@ -13,10 +13,6 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.core = core_.get();
   source.database_id = catalog_->identity().database_id;
   source.hash_seed = catalog_->identity().hash_seed;
-  source.range_deletes = catalog_->range_deletes();
-  source.value_files = catalog_->value_files();
-  source.chunked_values = catalog_->chunked_values();
-  source.compressed_values = catalog_->compressed_values();
   source.new_file_number = [this] { return catalog_->NewFileNumber(); };
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
@@ -43,10 +39,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   };
   if (read_only_) {
     return live_reader_->BetweenCalls([&] {
-      source.range_deletes = catalog_->range_deletes();
-      source.value_files = catalog_->value_files();
-      source.chunked_values = catalog_->chunked_values();
-      source.compressed_values = catalog_->compressed_values();
+      source.features = catalog_->features();
       look(state_->VisibleSequence());
       // After a call that has failed there is more than readers see.
       for (const CheckpointFamily& part : source.families) {
@@ -60,9 +53,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   core_->values.fresh().EndFile();
   core_->values.moved().EndFile();
   RETURN_IF_ERROR(core_->values.fresh().Sync());
-  source.value_files = catalog_->value_files();
-  source.chunked_values = catalog_->chunked_values();
-  source.compressed_values = catalog_->compressed_values();
+  source.features = catalog_->features();
   return write();
 }
 

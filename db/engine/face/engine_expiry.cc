@@ -129,7 +129,7 @@ absl::Status Engine::AllowExpiry() {
   if (close_begun_) return NotOpen();
   if (core_->expiry.in_use()) return absl::OkStatus();
   VersionEdit edit;
-  edit.expires = true;
+  edit.features |= Feature::kExpiry;
   return catalog_->Apply(std::move(edit), nullptr, [this] { core_->expiry.Use(); });
 }
 

@@ -93,7 +93,7 @@ absl::Status Engine::PutStream(const ColumnFamily& family, std::string_view key,
     return ExpiresInFile();
   }
   RETURN_IF_ERROR(AllowValues(value_bytes, options));
-  RETURN_IF_ERROR(catalog_->EnableChunkedValues());
+  RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kChunkedValues));
   absl::StatusOr<ValueWriter::Written> written = WriteStream(value_bytes, source);
   absl::Status status = written.status();
   if (written.ok()) {

@@ -17,13 +17,13 @@ absl::Status Engine::AllowValues(uint64_t value_bytes, const WriteOptions& optio
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   WriteGate::Pass pass(gate_.get());
   RETURN_IF_ERROR(pass.EnterValues(value_bytes, options.no_slowdown));
-  return catalog_->EnableValueFiles();
+  return catalog_->Enable(Feature::kValueFiles);
 }
 
 absl::StatusOr<ValueWriter::Written> Engine::AppendValue(const Family& family, std::string_view value) {
   const CompressedValue compressed(family.options.compression, value);
   const StoredValue& stored = compressed.stored();
-  if (stored.compressed()) RETURN_IF_ERROR(catalog_->EnableCompressedValues());
+  if (stored.compressed()) RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
   absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(stored);
   if (written.ok()) [[likely]] {
     core_->statistics.Add(Ticker::kValueBytes, stored.bytes.size());

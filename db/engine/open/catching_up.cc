@@ -230,7 +230,7 @@ absl::StatusOr<bool> CatchingUp::ReplayLogs(const std::vector<LogFile>& logs, st
                              .from = from,
                              .look_behind_the_end = looks_behind};
   if (state.closed_log.has_value()) options.closed = LogEnd{state.closed_log->number, state.closed_log->length_bytes};
-  if (state.value_files) {
+  if (state.features.Has(Feature::kValueFiles)) {
     options.look = [&](SequenceNumber first, std::string_view batch) { return CheckValues(&replay, first, batch); };
   }
   const auto take = [&](SequenceNumber first, std::string_view batch) {
@@ -300,11 +300,8 @@ void CatchingUp::ForgetDeadRanges() {
 
 void CatchingUp::Publish() {
   const ManifestState& now = next_->state;
-  if (now.expires) core_->expiry.Follow(now.clock_floor);
-  catalog_->Follow(now.next_file_number, {.range_deletes = now.range_deletes,
-                                          .value_files = now.value_files,
-                                          .chunked_values = now.chunked_values,
-                                          .compressed_values = now.compressed_values});
+  if (now.features.Has(Feature::kExpiry)) core_->expiry.Follow(now.clock_floor);
+  catalog_->Follow(now.next_file_number, now.features);
   std::vector<KeptSnapshot> named;
   for (const auto& [name, kept] : now.snapshots) named.push_back(kept);
   decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks

@@ -179,11 +179,8 @@ absl::Status Opening::RecoverCatalog() {
     }
     identity_.database_id = manifest_.database_id;
     identity_.hash_seed = state_.hash_seed;
-    identity_.range_deletes = state_.range_deletes;
-    identity_.value_files = state_.value_files;
-    identity_.chunked_values = state_.chunked_values;
-    identity_.compressed_values = state_.compressed_values;
-    if (state_.expires) parts_.core->expiry.Restore(state_.clock_floor);
+    identity_.features = state_.features;
+    if (state_.features.Has(Feature::kExpiry)) parts_.core->expiry.Restore(state_.clock_floor);
     RestoreSnapshots();
     RETURN_IF_ERROR(CheckPlaceOfLogs());
     RETURN_IF_ERROR(GuardAndStartInfoLog());
@@ -424,9 +421,9 @@ absl::Status Opening::ReplayLogs() {
     recovery.closed = LogEnd{state_.closed_log->number, state_.closed_log->length_bytes};
   if (!options_.read_only) StartValues();
   LogSink sink = [this](SequenceNumber first, std::string_view batch) { return replay_->Take(first, batch); };
-  if (state_.value_files)
+  if (state_.features.Has(Feature::kValueFiles))
     recovery.look = [this](SequenceNumber first, std::string_view batch) { return CheckValuesOf(first, batch); };
-  if (state_.value_files && !options_.read_only) sink = WithCopies(std::move(sink));
+  if (state_.features.Has(Feature::kValueFiles) && !options_.read_only) sink = WithCopies(std::move(sink));
   ASSIGN_OR_RETURN(logs_, RecoverLogs(parts_.core->log_directory(), log_files_, recovery, sink));
   if (!logs_.torn.empty()) {
     parts_.core->info_log.Write(

@@ -75,7 +75,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   const uint64_t seed = catalog_->identity().hash_seed;
   prepared_count_ = 0;
   several_families_ = false;
-  deletes_range_ = false;
+  needs_ = {};
   BatchReader reader(batch);
   for (Prepared* next = prepared_.data(); reader.Next(&next->entry); next = &prepared_[prepared_count_]) {
     const BatchEntry& entry = next->entry;
@@ -84,12 +84,15 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
       return absl::FailedPreconditionError(absl::StrFormat(
           "column family %u of the batch was dropped or never created; nothing was written", entry.family.value()));
     }
-    RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
+    if (entry.key.size() > kMaxShortKeyBytes || entry.value.size() > kMaxValueBytes) [[unlikely]] {
+      RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
+      needs_ |= Feature::kLongKeys;
+    }
     Target* const target = &it->second;
     if (NeedsMergeOperator(entry.kind) && target->family->merge_operator_name.empty()) [[unlikely]]
       return HasNoMergeOperator(*target->family);
     if (IsRangeDelete(entry.kind)) [[unlikely]] {
-      deletes_range_ = true;
+      needs_ |= Feature::kRangeDeletes;
       RETURN_IF_ERROR(CheckRange(*target->family, entry));
     }
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
@@ -121,9 +124,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
     return absl::Status(absl::StatusCode::kAborted, {});
   }
   RETURN_IF_ERROR(Prepare(batch));
-  if (deletes_range_) [[unlikely]] {
-    *aftermath = catalog_->range_deletes() ? Aftermath::kCollect : Aftermath::kEnableRanges;
-    if (*aftermath == Aftermath::kEnableRanges) return absl::OkStatus();
+  if (needs_ != Features()) [[unlikely]] {
+    if (!catalog_->features().HasAll(needs_)) {
+      aftermath->enable = needs_;
+      return absl::OkStatus();
+    }
+    aftermath->collect = needs_.Has(Feature::kRangeDeletes);
   }
   const uint32_t count = BatchCount(batch);
   if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
@@ -131,7 +137,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   RETURN_IF_ERROR(MakeRoom(batch.size()));
   if (views_renewed_) [[unlikely]] {
     views_renewed_ = false;
-    *aftermath = Aftermath::kCollect;
+    aftermath->collect = true;
   }
   const SequenceNumber first = last_.next();
   if (options.disable_wal) {
@@ -162,14 +168,14 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
   if (BatchCount(batch) == 0) [[unlikely]]
     return WriteNothing(options.sync, terms);
   LogPosition end;
-  Aftermath aftermath = Aftermath::kNone;
+  Aftermath aftermath;
   RETURN_IF_ERROR(Commit(batch, options, terms, &end, &aftermath));
-  if (aftermath == Aftermath::kEnableRanges) [[unlikely]] {
-    RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
+  if (aftermath.enable != Features()) [[unlikely]] {
+    RETURN_IF_ERROR(catalog_->Enable(aftermath.enable));
     return Write(batch, options, pass, terms);
   }
   if (terms != nullptr && terms->outcome != CommitOutcome::kWritten) return absl::OkStatus();
-  if (aftermath == Aftermath::kCollect) [[unlikely]]
+  if (aftermath.collect) [[unlikely]]
     state_->core->epochs.Collect();
   if (!options.sync) return absl::OkStatus();
   pass->End();  // others need not wait for the disk too

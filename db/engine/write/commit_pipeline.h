@@ -92,10 +92,9 @@ class CommitPipeline {
  private:
   absl::Status Closed() const;
   // What a batch asks of its writer after its commit.
-  enum class Aftermath : uint8_t {
-    kNone,          // nothing
-    kCollect,       // what it took the place of is to be freed: range tombstones, or views
-    kEnableRanges,  // nothing was written: the manifest must say first that the database has range deletes
+  struct Aftermath {
+    bool collect = false;  // what it took the place of is to be freed: range tombstones, or views
+    Features enable = {};  // if any: nothing was written, and the manifest must say first that the database uses these
   };
   // Everything but the sync. `end` is that of the batch in the log.
   absl::Status Commit(std::string_view batch, const WriteOptions& options, CommitTerms* terms, LogPosition* end,
@@ -176,8 +175,8 @@ class CommitPipeline {
   // entries that are looked at and read again.
   std::array<Prepared, kMostPrepared + 1> prepared_ ABSL_GUARDED_BY(commit_mutex_);
   size_t prepared_count_ ABSL_GUARDED_BY(commit_mutex_) = 0;
-  // Whether the batch in hand deletes a range.
-  bool deletes_range_ ABSL_GUARDED_BY(commit_mutex_) = false;
+  // The features that the batch in hand uses, of those that it takes no schema or value file to use.
+  Features needs_ ABSL_GUARDED_BY(commit_mutex_);
   // Whether the batch in hand has entries of several.
   bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/range_end.h"
+#include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal {
@@ -35,6 +36,7 @@ std::vector<SequenceNumber> StripesNow(EngineState* state, RangeDeletes* deletes
 
 absl::Status CheckRange(const Family& family, const BatchEntry& entry) {
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
+  if (end.has_value()) RETURN_IF_ERROR(CheckEntrySize(end->size(), 0));
   if (!end.has_value() || !family.order.Less(*end, entry.key)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrFormat("the range to delete ends before it begins, from \"%s\" to \"%s\"; nothing was written",

@@ -44,10 +44,7 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
 // A number that no file can have is ignored.
 void ManifestState::TakeNumbers(const VersionEdit& edit) {
   hash_seed = edit.hash_seed.value_or(hash_seed);
-  range_deletes |= edit.range_deletes;
-  value_files |= edit.value_files;
-  chunked_values |= edit.chunked_values;
-  compressed_values |= edit.compressed_values;
+  features |= edit.features;
   if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
     next_file_number = std::max(next_file_number, *edit.next_file_number);
   }
@@ -59,7 +56,6 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   TakeSnapshots(edit);
   min_log_number = edit.min_log_number.value_or(min_log_number);
   if (edit.closed_log.has_value()) closed_log = edit.closed_log;
-  expires |= edit.expires;
   clock_floor = edit.clock_floor.value_or(clock_floor);
 }
 

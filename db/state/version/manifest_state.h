@@ -41,15 +41,11 @@ class ManifestState {
   absl::Status CreateFamily(const ColumnFamilyCreation& creation);
 
   uint64_t hash_seed = 0;
-  bool range_deletes = false;      // VersionEdit::range_deletes
-  bool value_files = false;        // VersionEdit::value_files
-  bool chunked_values = false;     // VersionEdit::chunked_values
-  bool compressed_values = false;  // VersionEdit::compressed_values
+  Features features;  // VersionEdit::features
   FileNumber next_file_number{1};
   SequenceNumber last_sequence;
   FileNumber min_log_number;
   std::optional<ClosedLog> closed_log;
-  bool expires = false;  // there may be puts that expire
   ClockFloor clock_floor;
   std::map<ColumnFamilyId, ManifestFamily> families;
   std::map<std::string, KeptSnapshot> snapshots;  // by name

@@ -101,7 +101,7 @@ TEST(ExpiringValueTest, AnEntryWithoutAWholeTimeIsDamage) {
 
 TEST(ExpiringValueTest, TheManifestSaysThatPutsExpireAndHowFarTheClockIs) {
   VersionEdit edit;
-  edit.expires = true;
+  edit.features |= Feature::kExpiry;
   edit.clock_floor = ClockFloor{.now_millis = 300, .removed_millis = 5};
   edit.schemas.push_back({.family = ColumnFamilyId(1), .ttl_millis = 1000});
   // Feature 4; the clock; of family 1 the time to live.

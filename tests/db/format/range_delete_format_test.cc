@@ -41,7 +41,7 @@ TEST(RangeDeleteFormatTest, AnEndIsOneByteAndAKeyOrAZeroAlone) {
 
 TEST(RangeDeleteFormatTest, AnEditSaysThatTheDatabaseHasThem) {
   VersionEdit edit;
-  edit.range_deletes = true;
+  edit.features |= Feature::kRangeDeletes;
   EXPECT_EQ(ToHex(edit.Encode()), "180102");
   const absl::StatusOr<VersionEdit> decoded = VersionEdit::Decode(edit.Encode());
   ASSERT_TRUE(decoded.ok()) << decoded.status();

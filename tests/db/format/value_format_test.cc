@@ -231,19 +231,19 @@ TEST(ValueFormatTest, ABatchOfALogHasReferencesAndAUsersHasNone) {
 
 TEST(ValueFormatTest, AnEditSaysThatThereAreValueFilesAndWhatATableRefersTo) {
   VersionEdit edit;
-  edit.value_files = true;
+  edit.features |= Feature::kValueFiles;
   EXPECT_EQ(ToHex(edit.Encode()), "180120");
   EXPECT_EQ(VersionEdit::Decode(edit.Encode()).value(), edit);
   EXPECT_NE(ToString(edit).find("uses value files"), std::string::npos);
 
   VersionEdit chunked = edit;
-  chunked.chunked_values = true;
+  chunked.features |= Feature::kChunkedValues;
   EXPECT_EQ(ToHex(chunked.Encode()), "180160");
   EXPECT_EQ(VersionEdit::Decode(chunked.Encode()).value(), chunked);
   EXPECT_NE(ToString(chunked).find("uses chunked values"), std::string::npos);
 
   VersionEdit compressed = edit;
-  compressed.compressed_values = true;
+  compressed.features |= Feature::kCompressedValues;
   EXPECT_EQ(ToHex(compressed.Encode()), "1802a001");
   EXPECT_EQ(VersionEdit::Decode(compressed.Encode()).value(), compressed);
   EXPECT_NE(ToString(compressed).find("uses compressed values in value files"), std::string::npos);

@@ -139,7 +139,7 @@ TEST(BlockSourceTest, CompressionThatIsNotKnownOrNotOfThatKindOfUnitIsDamage) {
 
 TEST(BlockSourceTest, CompressedBytesThatAreNoneAreDamage) {
   std::string huge;
-  ASSERT_TRUE(CompressAll(CompressionKind::kZstd, std::string(size_t{17} << 20, 'p'), &huge).ok());
+  ASSERT_TRUE(CompressAll(CompressionKind::kZstd, std::string(size_t{49} << 20, 'p'), &huge).ok());
   for (const auto& [unit, what] : {std::pair{std::string(40, '\xff'), "are not snappy-compressed"},
                                    std::pair{std::string("\x05") + std::string(40, '\xff'), "properties"}}) {
     const UnitFile file(unit, CompressionKind::kSnappy);

@@ -35,7 +35,7 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                                {"comparator", created.comparator_name},
                                                {"equal_means_identical", created.equal_means_identical}});
   }
-  if (edit.expires) line["expires"] = true;
+  if (edit.features.Has(Feature::kExpiry)) line["expires"] = true;
   if (edit.clock_floor) {
     line["clock_floor"] = {{"now_millis", edit.clock_floor->now_millis},
                            {"removed_millis", edit.clock_floor->removed_millis}};

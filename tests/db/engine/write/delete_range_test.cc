@@ -53,7 +53,7 @@ class DeleteRangeTest : public EngineTest {
     bool says = false;
     const auto directory = database.files.OpenDirectory(database.path, false).value();
     const auto recovered = RecoverManifest(directory.get(), {}, false, [&](const VersionEdit& edit) {
-      says |= edit.range_deletes;
+      says |= edit.features.Has(Feature::kRangeDeletes);
       return absl::OkStatus();
     });
     EXPECT_OK(recovered.status());

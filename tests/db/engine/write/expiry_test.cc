@@ -294,7 +294,7 @@ TEST_F(ExpiringPutTest, TimeDoesNotGoBackOverAnOpening) {
 
 TEST_F(ExpiringPutTest, TheFirstUseIsInTheManifestBeforeItIsInTheLog) {
   VersionEdit feature;
-  feature.expires = true;
+  feature.features |= Feature::kExpiry;
   const std::string bytes = feature.Encode();
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("plain", "v", {.sync = true}));
