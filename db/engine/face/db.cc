@@ -18,6 +18,7 @@
 #include "db/engine/open/opening.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
+#include "db/format/system_row.h"
 #include "util/base/status.h"
 #include "util/files/retry_beside_writer.h"
 
@@ -205,7 +206,9 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
         }));
     if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
     std::vector<std::string> list;
-    for (auto& [id, name] : names) list.push_back(std::move(name));
+    for (auto& [id, name] : names) {
+      if (id != kSystemFamilyId) list.push_back(std::move(name));
+    }
     return list;
   });
 }

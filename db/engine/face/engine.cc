@@ -297,6 +297,12 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" already exists", name));
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
+  ASSIGN_OR_RETURN(FamilyRef family, AddFamily(id, name, options));
+  return NewHandle(std::move(family));
+}
+
+absl::StatusOr<FamilyRef> Engine::AddFamily(ColumnFamilyId id, std::string_view name,
+                                            const ColumnFamilyOptions& options) {
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning),
                                          MakeSchema(options, {.family = id}));
   {
@@ -320,7 +326,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     family->BeginLog(FileNumber(), &state_->log_pins);
     return created;
   }
-  return NewHandle(std::move(family));
+  return family;
 }
 
 absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
@@ -355,7 +361,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
   RETURN_IF_ERROR(CheckOpen());
   StateLock lock(state_.get());
   for (const auto& [id, family] : state_->families) {
-    if (family->name == name) return NewHandle(family);
+    if (family->name == name && family->id != kSystemFamilyId) return NewHandle(family);
   }
   return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
 }
@@ -364,7 +370,9 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
   if (core_->Forked()) return {};
   StateLock lock(state_.get());
   std::vector<std::string> names;
-  for (const auto& [id, family] : state_->families) names.push_back(family->name);
+  for (const auto& [id, family] : state_->families) {
+    if (family->id != kSystemFamilyId) names.push_back(family->name);
+  }
   return names;
 }
 

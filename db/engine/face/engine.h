@@ -1,7 +1,9 @@
 // The database: public calls, each as the list of its steps.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "db/engine/transaction/transaction_context.h"
 #include "db/engine/write/commit_pipeline.h"
 #include "db/format/owned_family.h"
+#include "db/format/system_row.h"
 #include "sepal/db.h"
 #include "util/thread/fork.h"
 
@@ -173,6 +176,18 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<FamilyHandle> NewHandle(FamilyRef family) const {
     return std::make_shared<FamilyHandle>(core_, catalog_->identity().database_id, std::move(family));
   }
+  // Makes the family of a new id, and the manifest say so.
+  absl::StatusOr<FamilyRef> AddFamily(ColumnFamilyId id, std::string_view name, const ColumnFamilyOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
+  // The database's own rows (engine_system.cc). From then on batches may have some.
+  absl::Status AllowSystemRows() ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  // As of now; nullopt: there is none of that name.
+  absl::StatusOr<std::optional<std::string>> ReadSystemRow(SystemRowKind kind, std::string_view name);
+  // Calls `look` with each row of that kind, as of one moment, in the order of their names.
+  absl::Status VisitSystemRows(SystemRowKind kind,
+                               const std::function<absl::Status(std::string_view name, std::string_view value)>& look);
+  // Null: there is none yet.
+  std::shared_ptr<FamilyHandle> SystemFamily() const EXCLUDES_STATE_LOCK;
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;

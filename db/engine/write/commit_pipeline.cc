@@ -10,7 +10,7 @@
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/write/delete_range_in_memtable.h"
 #include "db/engine/write/insert_entry.h"
-#include "db/format/batch_format.h"
+#include "db/format/system_row.h"
 #include "sepal/db.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -357,7 +357,7 @@ void CommitPipeline::LetGoOfSuperseded() {
 const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
   const Target* written = nullptr;
   for (const auto& [id, target] : targets_) {
-    if (target.active->empty()) continue;
+    if (target.active->empty() || id == kSystemFamilyId.value()) continue;
     if (std::exchange(written, &target) != nullptr) return nullptr;
   }
   return written;
