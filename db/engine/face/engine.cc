@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_format.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
@@ -29,6 +30,7 @@ Engine::Engine(DatabaseParts parts)
     families = state_->Families();
   }
   default_family_ = families.front().get();
+  had_system_rows_ = families.back()->id == kSystemFamilyId;
   default_handle_ = NewHandle(families.front());
   default_column_family_ = default_handle_.get();
   if (read_only_) {
@@ -335,6 +337,8 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   if (family.get() == default_family_) {
     return absl::InvalidArgumentError("the default column family cannot be dropped");
   }
+  RETURN_IF_ERROR(transactions_->prepared.BeginDrop(family->id, family->name));
+  const absl::Cleanup end_drop = [&] { transactions_->prepared.EndDrop(family->id); };
   // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
   RETURN_IF_ERROR(pipeline_->Sync());
   MutexLock admin_lock(&admin_mutex_);

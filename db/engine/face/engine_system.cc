@@ -9,9 +9,8 @@
 namespace sepal {
 
 std::shared_ptr<FamilyHandle> Engine::SystemFamily() const {
-  StateLock lock(state_.get());
-  const auto it = state_->families.find(kSystemFamilyId.value());
-  return it != state_->families.end() ? NewHandle(it->second) : nullptr;
+  FamilyRef family = FamilyOfId(kSystemFamilyId);
+  return family != nullptr ? NewHandle(std::move(family)) : nullptr;
 }
 
 absl::Status Engine::AllowSystemRows() {
