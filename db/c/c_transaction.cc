@@ -12,6 +12,9 @@ struct sepal_transaction_t {
   std::unique_ptr<sepal::Transaction> own;
   sepal::Transaction* rep;
 };
+struct sepal_prepared_list_t {
+  std::vector<sepal::PreparedTransaction> rep;
+};
 struct sepal_writeconditions_t {
   sepal::WriteConditions rep;
 };
@@ -34,6 +37,12 @@ char* TakeValue(const absl::StatusOr<std::string>& value, size_t* vallen, char**
   if (absl::IsNotFound(value.status()) || SaveError(errptr, value.status())) return nullptr;
   *vallen = value->size();
   return sepal::NewCopy(*value);
+}
+
+sepal_transaction_t* TakeTransaction(absl::StatusOr<std::unique_ptr<sepal::Transaction>> txn, char** errptr) {
+  if (SaveError(errptr, txn.status())) return nullptr;
+  sepal::Transaction* const rep = txn->get();
+  return new sepal_transaction_t{*std::move(txn), rep};
 }
 
 unsigned char TakeAnswer(const absl::StatusOr<bool>& written, char** errptr) {
@@ -69,11 +78,44 @@ sepal_transaction_t* sepal_begin_transaction(sepal_t* db, int isolation, int loc
                                              char** errptr) {
   const absl::StatusOr<sepal::TransactionOptions> options = OptionsOf(isolation, locking, lock_timeout_millis);
   if (SaveError(errptr, options.status())) return nullptr;
-  absl::StatusOr<std::unique_ptr<sepal::Transaction>> begun = db->rep->BeginTransaction(*options);
-  if (SaveError(errptr, begun.status())) return nullptr;
-  sepal::Transaction* const rep = begun->get();
-  return new sepal_transaction_t{*std::move(begun), rep};
+  return TakeTransaction(db->rep->BeginTransaction(*options), errptr);
 }
+
+void sepal_transaction_prepare(sepal_transaction_t* txn, const char* name, size_t namelen, char** errptr) {
+  SaveError(errptr, txn->rep->Prepare(BytesOf(name, namelen)));
+}
+
+sepal_transaction_t* sepal_find_prepared(sepal_t* db, const char* name, size_t namelen, char** errptr) {
+  return TakeTransaction(db->rep->FindPrepared(BytesOf(name, namelen)), errptr);
+}
+
+sepal_prepared_list_t* sepal_prepared_transactions(sepal_t* db, char** errptr) {
+  absl::StatusOr<std::vector<sepal::PreparedTransaction>> all = db->rep->PreparedTransactions();
+  if (SaveError(errptr, all.status())) return nullptr;
+  return new sepal_prepared_list_t{*std::move(all)};
+}
+
+void sepal_prepared_list_destroy(sepal_prepared_list_t* list) { delete list; }
+
+size_t sepal_prepared_list_count(const sepal_prepared_list_t* list) { return list->rep.size(); }
+
+const char* sepal_prepared_list_name(const sepal_prepared_list_t* list, size_t index, size_t* namelen) {
+  const std::string& name = list->rep[index].name;
+  *namelen = name.size();
+  return name.c_str();
+}
+
+uint64_t sepal_prepared_list_prepared(const sepal_prepared_list_t* list, size_t index) {
+  return sepal::MillisOf(list->rep[index].prepared);
+}
+
+uint32_t sepal_prepared_list_updates(const sepal_prepared_list_t* list, size_t index) {
+  return list->rep[index].updates;
+}
+
+uint64_t sepal_prepared_list_bytes(const sepal_prepared_list_t* list, size_t index) { return list->rep[index].bytes; }
+
+uint64_t sepal_prepared_list_locks(const sepal_prepared_list_t* list, size_t index) { return list->rep[index].locks; }
 
 void sepal_transaction_destroy(sepal_transaction_t* txn) { delete txn; }
 

@@ -17,6 +17,7 @@
 #include "db/engine/open/log_place.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
+#include "db/format/system_row.h"
 #include "db/state/version/snapshot_list.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
@@ -221,7 +222,7 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
         .reason =
             absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
                             "tables were merged, so entries that were overwritten or deleted may reappear, and named "
-                            "snapshots are lost",
+                            "snapshots are lost, as are prepared transactions that only logs had",
                             ToStd(damage.message()))});
   database_id_ = salvaged.database_id;
   removed_ = salvaged.removed;
@@ -302,7 +303,8 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
 void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
   FamilyState family;
   family.creation = creation;
-  next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
+  if (creation.id != kSystemFamilyId)
+    next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
   families_.insert_or_assign(creation.id, std::move(family));
 }
 
@@ -344,9 +346,9 @@ void Repairing::TellOfNamesake(FileNumber number, std::string_view name) {
         .reason = "a table of a column family that was dropped: a later one has its name"});
 }
 
-// No edit drops the default family; one that says so is wrong.
+// No edit drops the default family or the system family; one that says so is wrong.
 void Repairing::DropFamily(ColumnFamilyId id) {
-  if (id == ColumnFamilyId(0)) return;
+  if (id == ColumnFamilyId(0) || id == kSystemFamilyId) return;
   dropped_.insert(id);
   const auto it = families_.find(id);
   if (it == families_.end()) return;

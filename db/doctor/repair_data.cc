@@ -267,7 +267,7 @@ absl::Status Repairing::FindTables() {
 
 // A table that no readable edit names.
 absl::Status Repairing::FindTable(FileNumber number) {
-  std::vector<const Comparator*> comparators = {options_.family.comparator};
+  std::vector<const Comparator*> comparators = {options_.family.comparator, BytewiseComparator()};
   for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
     comparators.push_back(descriptor.options.comparator);
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/expiring_value.h"
 #include "db/format/range_end.h"
+#include "db/format/system_row.h"
 #include "db/format/value_reference.h"
 #include "util/base/check.h"
 
@@ -65,13 +66,13 @@ std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value) {
   return expiring.expiry_millis;
 }
 
-absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* refers) {
-  *expires = *refers = false;
+absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* own) {
+  *expires = *own = false;
   BatchReader reader(bytes);
   BatchEntry entry;
   while (reader.Next(&entry)) {
     *expires |= Expires(entry.kind);
-    *refers |= IsReference(entry.kind);
+    *own |= IsReference(entry.kind) || entry.family == kSystemFamilyId;
   }
   return reader.status();
 }

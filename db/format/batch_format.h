@@ -14,7 +14,8 @@
 // |        |        | expiring put: length as varint, expiry and value (expiring_value.h)            |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
-// number of entries fills them. References are of a database's own log alone: WriteBatch::FromBytes refuses them.
+// number of entries fills them. References, and rows of the system family (system_row.h), are of a database's own log
+// alone: WriteBatch::FromBytes refuses them.
 #pragma once
 
 #include <cstdint>
@@ -81,11 +82,12 @@ class BatchReader {
   const char* problem_ = nullptr;
 };
 
-// Reads the whole batch; ok if it is valid. `*expires`, `*refers`: whether any entry does.
-absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* refers);
+// Reads the whole batch; ok if it is valid. `*expires`: whether any entry does; `*own`: whether any may be in a
+// database's own log alone.
+absl::Status CheckBatch(std::string_view bytes, bool* expires, bool* own);
 inline absl::Status CheckBatch(std::string_view bytes, bool* expires) {
-  bool refers;
-  return CheckBatch(bytes, expires, &refers);
+  bool own;
+  return CheckBatch(bytes, expires, &own);
 }
 inline absl::Status CheckBatch(std::string_view bytes) {
   bool expires;

@@ -15,6 +15,7 @@ enum class Feature : uint64_t {
   kValueFiles = 32,
   kChunkedValues = 64,
   kCompressedValues = 128,  // in value files
+  kSystemFamily = 256,
   kLongKeys = 512,          // longer than kMaxShortKeyBytes
 };
 

@@ -1,11 +1,12 @@
 #include "db/format/version_edit.h"
 
-#include <bit>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/format/version_edit_features.h"
 #include "db/format/fields.h"
 #include "db/format/kept_options.h"
+#include "db/format/system_row.h"
 #include "sepal/compaction_filter.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
@@ -35,12 +36,6 @@ enum Tag : uint32_t {
   kSnapshotDropped = 32,
   kClockFloor = 36,
 };
-
-constexpr Features kKnownFeatures = Feature::kMerges | Feature::kRangeDeletes | Feature::kExpiry | Feature::kFilters |
-                                    Feature::kSnapshots | Feature::kValueFiles | Feature::kChunkedValues |
-                                    Feature::kCompressedValues | Feature::kLongKeys;
-// What an edit has tells of these.
-constexpr Features kEvidentFeatures = Feature::kMerges | Feature::kFilters | Feature::kSnapshots;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
@@ -122,6 +117,8 @@ ColumnFamilyCreation TakeFamilyCreation(Decoder* in) {
   const uint8_t identical = in->Byte();
   if (identical > 1) in->Fail();
   created.equal_means_identical = identical == 1;
+  // The database's own family, and no other, has that name.
+  if ((created.id == kSystemFamilyId) != (created.name == kSystemFamilyName)) in->Fail();
   return created;
 }
 
@@ -130,16 +127,6 @@ template <class T>
 void SetOnce(std::optional<T>* target, T value, Decoder* in) {
   if (target->has_value()) in->Fail();
   *target = std::move(value);
-}
-
-// The only place that refuses what a newer library has written on purpose.
-absl::Status CheckFeatures(Features features) {
-  const uint64_t unknown = features.bits() & ~kKnownFeatures.bits();
-  if (unknown == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrFormat("the database uses feature %d, which this version of the library does not know: open it with a "
-                      "newer version",
-                      std::countr_zero(unknown)));
 }
 
 std::vector<ValueLinks> TakeValueLinks(Decoder* in) {
@@ -257,13 +244,6 @@ RemovedTable TakeRemovedTable(Decoder* in) {
   return {family, level, TakeFileNumber(in)};
 }
 
-absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
-  const Features features(in->Varint());
-  RETURN_IF_ERROR(CheckFeatures(features));
-  edit->features |= Features(features.bits() & ~kEvidentFeatures.bits());
-  return absl::OkStatus();
-}
-
 absl::Status TakeSnapshot(uint32_t tag, Decoder* in, VersionEdit* edit) {
   if (tag == kSnapshotDropped) {
     edit->dropped_snapshots.emplace_back(in->LengthPrefixed());
@@ -294,18 +274,6 @@ void PutSnapshots(const VersionEdit& edit, FieldWriter* w) {
 ClockFloor TakeClockFloor(Decoder* in) {
   const uint64_t now = in->Varint();
   return {now, in->Varint()};
-}
-
-// What readers of the edit must know.
-Features FeaturesOf(const VersionEdit& edit) {
-  Features features = edit.features;
-  if (!edit.created_snapshots.empty() || !edit.dropped_snapshots.empty()) features |= Feature::kSnapshots;
-  for (const FamilySchema& schema : edit.schemas) {
-    if (!schema.merge_operator.empty()) features |= Feature::kMerges;
-    if (schema.ttl_millis > 0) features |= Feature::kExpiry;
-    if (!schema.filter.empty()) features |= Feature::kFilters;
-  }
-  return features;
 }
 
 FlushedThrough TakeFlushedThrough(Decoder* in) {
@@ -355,7 +323,7 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       SetOnce(&edit->closed_log, TakeClosedLog(in), in);
       return true;
     case kFeatures:
-      RETURN_IF_ERROR(TakeFeatures(in, edit));
+      RETURN_IF_ERROR(TakeFeatures(in->Varint(), edit));
       return true;
     case kTableAddedWithFields:
       RETURN_IF_ERROR(TakeTableWithFields(in, edit));

@@ -21,7 +21,9 @@
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
 // |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
 // |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots, 32: value files, |
-// |     |                      | 64: chunked values, 128: compressed values, 512: keys longer than 64 KiB           |
+// |     |                      | 64: chunked values, 128: compressed values in value files, 256: a system family     |
+// |     |                      | (system_row.h), which has the id 0xFFFFFFFF and the empty name, 512: keys longer   |
+// |     |                      | than 64 KiB                                                                        |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |

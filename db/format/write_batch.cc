@@ -142,12 +142,13 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
 
 absl::StatusOr<WriteBatch> WriteBatch::FromBytes(std::string_view bytes) {
   WriteBatch batch;
-  bool refers = false;
-  RETURN_IF_ERROR(CheckBatch(bytes, &batch.expires_, &refers));
-  if (refers) {
-    return absl::DataLossError(absl::StrFormat(
-        "write batch of %u bytes: an entry refers to a value elsewhere, which only a database's own log may",
-        bytes.size()));
+  bool own = false;
+  RETURN_IF_ERROR(CheckBatch(bytes, &batch.expires_, &own));
+  if (own) {
+    return absl::DataLossError(
+        absl::StrFormat("write batch of %u bytes: an entry refers to a value elsewhere, or is a row of the database "
+                        "itself, which only a database's own log may have",
+                        bytes.size()));
   }
   batch.bytes_ = bytes;
   return batch;

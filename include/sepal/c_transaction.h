@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 typedef struct sepal_transaction_t sepal_transaction_t;
+typedef struct sepal_prepared_list_t sepal_prepared_list_t;
 typedef struct sepal_writeconditions_t sepal_writeconditions_t;
 
 enum { sepal_isolation_snapshot = 0, sepal_isolation_serializable = 1 };
@@ -27,7 +28,7 @@ enum { sepal_locking_optimistic = 0, sepal_locking_pessimistic = 1 };
 /* NULL after an error. */
 SEPAL_C_EXPORT sepal_transaction_t* sepal_begin_transaction(sepal_t* db, int isolation, int locking,
                                                             uint64_t lock_timeout_millis, char** errptr);
-/* Rolls back unless it was committed. */
+/* Rolls back unless it was committed, or is prepared. */
 SEPAL_C_EXPORT void sepal_transaction_destroy(sepal_transaction_t* txn);
 /* Calls `body` with a transaction, and commits it unless `body` has set `*errptr`; again, and from the beginning, while
    that, or the commit, fails with ABORTED. */
@@ -39,6 +40,22 @@ SEPAL_C_EXPORT void sepal_transaction_commit(sepal_transaction_t* txn, const sep
 SEPAL_C_EXPORT void sepal_transaction_rollback(sepal_transaction_t* txn, char** errptr);
 SEPAL_C_EXPORT void sepal_transaction_set_savepoint(sepal_transaction_t* txn, char** errptr);
 SEPAL_C_EXPORT void sepal_transaction_rollback_to_savepoint(sepal_transaction_t* txn, char** errptr);
+/* The first phase of two: Transaction::Prepare. */
+SEPAL_C_EXPORT void sepal_transaction_prepare(sepal_transaction_t* txn, const char* name, size_t namelen,
+                                              char** errptr);
+/* One that is prepared, to be committed or rolled back. NULL after an error. */
+SEPAL_C_EXPORT sepal_transaction_t* sepal_find_prepared(sepal_t* db, const char* name, size_t namelen, char** errptr);
+/* All that are prepared, in the order of their names. NULL after an error. */
+SEPAL_C_EXPORT sepal_prepared_list_t* sepal_prepared_transactions(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_prepared_list_destroy(sepal_prepared_list_t* list);
+SEPAL_C_EXPORT size_t sepal_prepared_list_count(const sepal_prepared_list_t* list);
+/* The bytes are valid as long as the list, and a zero is after them. */
+SEPAL_C_EXPORT const char* sepal_prepared_list_name(const sepal_prepared_list_t* list, size_t index, size_t* namelen);
+/* When it was prepared, in milliseconds since 1970. */
+SEPAL_C_EXPORT uint64_t sepal_prepared_list_prepared(const sepal_prepared_list_t* list, size_t index);
+SEPAL_C_EXPORT uint32_t sepal_prepared_list_updates(const sepal_prepared_list_t* list, size_t index);
+SEPAL_C_EXPORT uint64_t sepal_prepared_list_bytes(const sepal_prepared_list_t* list, size_t index);
+SEPAL_C_EXPORT uint64_t sepal_prepared_list_locks(const sepal_prepared_list_t* list, size_t index);
 SEPAL_C_EXPORT uint64_t sepal_transaction_id(const sepal_transaction_t* txn);
 SEPAL_C_EXPORT uint32_t sepal_transaction_count(const sepal_transaction_t* txn);
 

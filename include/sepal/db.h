@@ -233,9 +233,12 @@ class SEPAL_EXPORT DB : public ValueStreams {
 
   // Begins a transaction (sepal/transaction.h). InvalidArgument if an option is out of its range.
   virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options = {}) = 0;
-  // Begins a transaction, calls `body` with it, which leaves it open, and commits it. If `body` or the commit returns
-  // Aborted, everything is done again, after a pause that grows, until it succeeds or `kMostTransactionAttempts` have
-  // failed: Aborted then. Any other error of `body` rolls back, and is returned.
+  // All that are prepared, and one of them. NotFound; FailedPrecondition if another Transaction object has it.
+  virtual absl::StatusOr<std::vector<PreparedTransaction>> PreparedTransactions() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Transaction>> FindPrepared(std::string_view name) = 0;
+  // Begins a transaction, calls `body` with it, which leaves it open, and commits it; all of it again, after a pause
+  // that grows, while either returns Aborted, `kMostTransactionAttempts` times at most. Another error of `body` rolls
+  // back.
   absl::Status RunTransaction(const TransactionOptions& options, const std::function<absl::Status(Transaction&)>& body,
                               const WriteOptions& write_options = {});
 
@@ -275,8 +278,7 @@ class SEPAL_EXPORT DB : public ValueStreams {
   virtual absl::Status DropSnapshot(std::string_view name) = 0;
   virtual absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() = 0;
 
-  // Valid as long as this object.
-  const ColumnFamily& DefaultColumnFamily() const { return *default_column_family_; }
+  const ColumnFamily& DefaultColumnFamily() const { return *default_column_family_; }  // valid as long as this object
   // Creates a column family. AlreadyExists if the name is taken; InvalidArgument if an option is out of its range;
   // FailedPrecondition if no ids are left (file numbers have reached 2^32). The handle stays valid as long as it is
   // held.
@@ -285,8 +287,8 @@ class SEPAL_EXPORT DB : public ValueStreams {
   // Drops a column family. Syncs the log first, so that all earlier writes are at least as durable as the drop; if that
   // sync fails, the database stops accepting writes. The family's data is removed once nothing reads it: existing
   // iterators and pinned values continue to work. The handle stays valid, and calls with it, a second drop included,
-  // return FailedPrecondition. InvalidArgument for the default family, which cannot be dropped. A new family of the
-  // same name is a different family.
+  // return FailedPrecondition, as does a drop while a prepared transaction has locks in the family. InvalidArgument for
+  // the default family, which cannot be dropped. A new family of the same name is a different family.
   virtual absl::Status DropColumnFamily(const ColumnFamily& family) = 0;
   // NotFound if no column family has that name.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) = 0;
@@ -312,8 +314,7 @@ class SEPAL_EXPORT DB : public ValueStreams {
   // `memory_limit` beside them. A waiting Flush, CompactRange and WaitForBackgroundWork return only after the pause.
   // Close does not wait for the end of the pause.
   virtual absl::Status PauseBackgroundWork() = 0;
-  // FailedPrecondition if background work is not paused.
-  virtual absl::Status ContinueBackgroundWork() = 0;
+  virtual absl::Status ContinueBackgroundWork() = 0;  // FailedPrecondition if background work is not paused
   // The wall clock is right as it stands, after it jumped or was set back: removals go by it, and so do reads, even
   // where keys are there again (docs/guide/expiry.md). Durable when it returns.
   virtual absl::Status AcceptClock() = 0;
@@ -357,9 +358,8 @@ class SEPAL_EXPORT DB : public ValueStreams {
   // Returns a Bloom filter of all keys that a scan with `read` shows, as of its snapshot or one moment: what a client
   // needs to ask only for keys that are perhaps there (BloomFilter::Serialize makes a file of it). Costs a scan of the
   // keys, and a second one where their number was not known beforehand: `read` has bounds, or the estimate by
-  // ApproximateDistinct was too low, or too high by a quarter.
-  // InvalidArgument as for BloomShape::For; ResourceExhausted if the filter does not fit into what is left of
-  // memory_limit, which holds it until the call returns.
+  // ApproximateDistinct was too low, or too high by a quarter. InvalidArgument as for BloomShape::For;
+  // ResourceExhausted if the filter does not fit into what is left of memory_limit, which holds it until the end.
   virtual absl::StatusOr<filters::BloomFilter> ExportFilter(const ColumnFamily& family,
                                                             const ExportFilterOptions& options = {},
                                                             const ReadOptions& read = kDefaultReadOptions) = 0;

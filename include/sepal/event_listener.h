@@ -3,6 +3,8 @@
 // Each method is called from the thread in which the event happened, and delays what that thread does next. OnError may
 // be called in the middle of a write, and then delays other writes too, so no method may wait for a database call of
 // another thread. A method may call the database only to read. Must be safe for concurrent use.
+//
+// In events of flushes and compactions the empty name stands for the database's own rows (prepared transactions).
 #pragma once
 
 #include <array>

@@ -13,6 +13,7 @@
 //   sepal.merge-chains: of the column family, in two lines, the most merge operands that a read of one key had to
 //   combine since the database was opened, and how many operands memtables hold
 //   sepal.transactions: those that are open, a line each: number, kind, age, and how many locks it holds
+//   sepal.prepared-transactions: those that are prepared, a line each: name, since when, updates, and locks
 //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
 #pragma once
 

@@ -29,6 +29,17 @@
 //   ResourceExhausted  its writes and locks do not fit into `memory_limit`. Nothing was added
 //   FailedPrecondition it has been committed or rolled back, or two threads use it at once
 //   NotFound           there is no savepoint (RollbackToSavepoint)
+//
+// Two-phase commit: Prepare promises that Commit will not fail for what others do, also after a crash. So a transaction
+// over several databases is committed in all or none: each prepares; if all have, each commits.
+//
+//   if (absl::Status prepared = txn->Prepare("order 17"); !prepared.ok()) ...   // tell the coordinator: no
+//   ...                                                                         // yes; wait for its decision
+//   return all_are_prepared ? txn->Commit({.sync = true}) : txn->Rollback();
+//
+// A prepared transaction is a row of the database, as durable as other data: it is there after the database was closed,
+// after a crash, and in checkpoints. It holds its locks until it is committed or rolled back, also over an opening.
+// Destroying its Transaction object does not roll it back: DB::FindPrepared gives another one.
 #pragma once
 
 #include <chrono>
@@ -66,6 +77,17 @@ enum class Isolation : uint8_t {
 
 enum class Locking : uint8_t { kOptimistic, kPessimistic };
 
+inline constexpr size_t kMaxTransactionNameBytes = 255;
+
+// As DB::PreparedTransactions lists it.
+struct PreparedTransaction {
+  std::string name;
+  std::chrono::system_clock::time_point prepared = {};  // when, by the wall clock
+  uint32_t updates = 0;
+  uint64_t bytes = 0;  // of its updates
+  uint64_t locks = 0;  // of keys and ranges
+};
+
 struct TransactionOptions {
   Isolation isolation = Isolation::kSnapshot;
   Locking locking = Locking::kOptimistic;
@@ -84,7 +106,7 @@ class SEPAL_EXPORT Transaction {
   Transaction() = default;
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
-  // Rolls back unless it was committed.
+  // Rolls back unless it was committed, or is prepared.
   virtual ~Transaction() = default;
 
   // As DB's. `ReadOptions::snapshot` must be null (else InvalidArgument): the transaction has its own.
@@ -122,10 +144,22 @@ class SEPAL_EXPORT Transaction {
   virtual absl::Status SetSavepoint() = 0;
   virtual absl::Status RollbackToSavepoint() = 0;
 
+  // Checks the transaction as Commit does, locks what it has written (if it is serializable, also what it has read; in
+  // any case what it has read with GetForUpdate or GetForShare), and keeps it durably under `name`, which may have 1 to
+  // kMaxTransactionNameBytes of any bytes. Durable when it returns. From then on nothing can be added to it, and no
+  // lock be taken (FailedPrecondition); reads go on, but nothing that they read is checked. AlreadyExists: the name is
+  // taken. After Aborted the transaction has been rolled back; after any other error (also DeadlineExceeded: a lock was
+  // not free within `lock_timeout`), if the database still takes writes, it is as before the call.
+  //
+  // Cost: a sync, and its updates are written twice, as a row and then by Commit. While any transaction is prepared,
+  // all other writes respect its locks, as those of pessimistic ones. No log is kept for its sake. The first one of a
+  // database makes it one that versions before 0.2 do not open.
+  virtual absl::Status Prepare(std::string_view name) = 0;
   // Writes everything, and ends the transaction. After Aborted it has been rolled back; after any other error, if the
-  // database still takes writes, it is as before the call: commit it again or roll it back.
+  // database still takes writes, it is as before the call: commit it again or roll it back. A prepared one is never
+  // Aborted; without `sync` a loss of power may bring it back, prepared and uncommitted. It takes no `disable_wal`.
   virtual absl::Status Commit(const WriteOptions& options = {}) = 0;
-  // Ends the transaction; nothing was written.
+  // Ends the transaction; nothing was written. Of a prepared one it is durable when it returns, and may fail.
   virtual absl::Status Rollback() = 0;
 
   // Identifies the transaction among those of one opening of a database: later ones have higher numbers.

@@ -4,6 +4,9 @@
 // acknowledged as durable (after the death of the process alone: that was acknowledged); or, if every acknowledged
 // write is there, that with one more that failed, or was under way, after the last acknowledged one.
 //
+// The prepared transactions are known as a family of their own, by names, so that they too are a state after some
+// write.
+//
 // One writer. Cheap to copy: scripts are short.
 #pragma once
 
@@ -16,6 +19,9 @@
 
 namespace sepal::reliability {
 
+// Of the transactions that are prepared, what of each is listed.
+inline constexpr char kPreparedFamily[] = "(prepared)";
+
 class Oracle {
  public:
   // Of one family; and of all by name.
@@ -27,7 +33,10 @@ class Oracle {
     std::optional<std::string> value;  // none: deleted
   };
 
-  Oracle() { families_["default"] = {.incarnation = 0, .sure = true}; }
+  Oracle() {
+    families_["default"] = {.incarnation = 0, .sure = true};
+    families_[kPreparedFamily] = {.incarnation = -1, .sure = true};
+  }
 
   // A write is called, and has returned. Between, and if it failed, its outcome is unknown.
   void BeginWrite(const std::vector<Update>& updates);

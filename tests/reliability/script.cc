@@ -72,6 +72,7 @@ class Parser {
     }
     rest_.remove_prefix(end + 1);
     op.sync = Eat(&rest_, "!");
+    if (Eat(&rest_, "@")) op.kind = Op::Kind::kPrepare;
     ops->push_back(std::move(op));
     return absl::OkStatus();
   }
@@ -128,16 +129,17 @@ class Parser {
 
   absl::Status Word(std::vector<Op>* ops) {
     static const std::map<std::string_view, Op::Kind> kWords = {
-        {"flush", Op::Kind::kFlush},     {"compact", Op::Kind::kCompact},
-        {"sync", Op::Kind::kSync},       {"wait", Op::Kind::kWait},
-        {"verify", Op::Kind::kVerify},   {"create", Op::Kind::kCreateFamily},
-        {"drop", Op::Kind::kDropFamily}, {"snap", Op::Kind::kSnapshot},
-        {"iter", Op::Kind::kIterator},   {"unsnap", Op::Kind::kLetSnapshotsGo},
-        {"read", Op::Kind::kRead},       {"uniter", Op::Kind::kLetIteratorsGo},
-        {"reopen", Op::Kind::kReopen},   {"kill", Op::Kind::kKill},
-        {"power", Op::Kind::kLosePower}, {"checkpoint", Op::Kind::kCheckpoint},
-        {"backup", Op::Kind::kBackup},   {"name", Op::Kind::kName},
-        {"unname", Op::Kind::kDropName},
+        {"flush", Op::Kind::kFlush},       {"compact", Op::Kind::kCompact},
+        {"sync", Op::Kind::kSync},         {"wait", Op::Kind::kWait},
+        {"verify", Op::Kind::kVerify},     {"create", Op::Kind::kCreateFamily},
+        {"drop", Op::Kind::kDropFamily},   {"snap", Op::Kind::kSnapshot},
+        {"iter", Op::Kind::kIterator},     {"unsnap", Op::Kind::kLetSnapshotsGo},
+        {"read", Op::Kind::kRead},         {"uniter", Op::Kind::kLetIteratorsGo},
+        {"reopen", Op::Kind::kReopen},     {"kill", Op::Kind::kKill},
+        {"power", Op::Kind::kLosePower},   {"checkpoint", Op::Kind::kCheckpoint},
+        {"backup", Op::Kind::kBackup},     {"name", Op::Kind::kName},
+        {"unname", Op::Kind::kDropName},   {"commit", Op::Kind::kCommit},
+        {"rollback", Op::Kind::kRollback},
     };
     size_t length = 0;
     while (length < rest_.size() && !std::isspace(static_cast<unsigned char>(rest_[length])) && rest_[length] != '}') {

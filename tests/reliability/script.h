@@ -6,6 +6,8 @@
 //   d3 s900              delete; single-delete (only keys from 900 on, put once between deletions)
 //   f/p3                 in column family f
 //   [p1 d2 f/p3]!        a batch
+//   [p1 f/d2]@           a transaction with these updates, prepared; until it has ended nobody writes to its keys
+//   commit rollback      take over the oldest that is prepared, and end it
 //   fill:0-40*100        a put for each key of a range
 //   flush compact compact:2-9 sync wait verify        flush:f compact:f for a family
 //   create:f drop:f      column families
@@ -38,6 +40,9 @@ inline constexpr uint64_t kFirstSingleDeleteKey = 900;
 struct Op {
   enum class Kind : uint8_t {
     kWrite,
+    kPrepare,
+    kCommit,
+    kRollback,
     kFlush,
     kCompact,
     kSync,

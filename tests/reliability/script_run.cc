@@ -1,6 +1,7 @@
 #include "tests/reliability/script_run.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -36,6 +37,10 @@ class StringSource final : public ValueSource {
   std::string_view rest_;
 };
 
+std::string Listed(const PreparedTransaction& prepared) {
+  return absl::StrFormat("%u updates, %u locks", prepared.updates, prepared.locks);
+}
+
 bool SaysSomething(const absl::Status& status) {
   return !status.message().empty() && !absl::IsUnknown(status) && !absl::IsDataLoss(status);
 }
@@ -48,6 +53,9 @@ absl::StatusOr<Oracle::Database> ReadDatabase(DB* db) {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(name));
     ASSIGN_OR_RETURN(all[name], ReadContents(db->NewIterator(*family).get()));
   }
+  ASSIGN_OR_RETURN(const std::vector<PreparedTransaction> prepared, db->PreparedTransactions());
+  all[kPreparedFamily];
+  for (const PreparedTransaction& each : prepared) all[kPreparedFamily][each.name] = Listed(each);
   return all;
 }
 
@@ -81,6 +89,13 @@ bool ScriptRun::Step(const Op& op) {
   switch (op.kind) {
     case Op::Kind::kWrite:
       Write(op);
+      return true;
+    case Op::Kind::kPrepare:
+      Prepare(op);
+      return true;
+    case Op::Kind::kCommit:
+    case Op::Kind::kRollback:
+      EndPrepared(/*commit=*/op.kind == Op::Kind::kCommit);
       return true;
     case Op::Kind::kFlush:
       if (usable && Check(db()->Flush(Handle(family)), "flush")) oracle_->FamilyDurable(family);
@@ -149,7 +164,7 @@ void ScriptRun::Write(const Op& op) {
   WriteBatch batch;
   for (const Op::Update& update : op.updates) {
     const std::string family = FamilyName(update.family);
-    if (!oracle_->Usable(family)) continue;
+    if (!oracle_->Usable(family) || IsLocked(family, update)) continue;
     const std::string key = NumberedKey(update.key);
     // Keys for single deletions are put once only.
     if (update.key >= kFirstSingleDeleteKey && update.kind == ValueKind::kPut &&
@@ -163,8 +178,7 @@ void ScriptRun::Write(const Op& op) {
     }
     std::optional<std::string> value;
     if (update.kind == ValueKind::kPut) {
-      value.emplace(update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_));
-      if (value->size() < update.value_bytes) *value += Filling(update.value_bytes - value->size());
+      value = NewValue(update);
       batch.Put(Handle(family), key, *value);
     } else if (update.kind == ValueKind::kDelete) {
       batch.Delete(Handle(family), key);
@@ -195,6 +209,92 @@ void ScriptRun::Write(const Op& op) {
   const bool acknowledged = Check(status, "write");
   oracle_->EndWrite(acknowledged);
   if (acknowledged && op.sync) oracle_->AllDurable();
+}
+
+std::optional<std::string> ScriptRun::NewValue(const Op::Update& update) {
+  std::string value = update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_);
+  if (value.size() < update.value_bytes) value += Filling(update.value_bytes - value.size());
+  return value;
+}
+
+// --- prepared transactions ---
+
+bool ScriptRun::IsLocked(const std::string& family, const Op::Update& update) const {
+  const std::string begin = NumberedKey(update.key);
+  const std::string end = update.kind == ValueKind::kRangeDelete ? NumberedKey(update.end) : begin;
+  for (const auto& [name, prepared] : prepared_) {
+    if (prepared.ended) continue;
+    for (const Oracle::Update& locked : prepared.updates) {
+      if (locked.family == family && locked.key >= begin && locked.key <= end) return true;
+    }
+  }
+  return false;
+}
+
+void ScriptRun::Prepare(const Op& op) {
+  std::vector<Oracle::Update> updates;
+  const absl::StatusOr<std::unique_ptr<Transaction>> txn =
+      db()->BeginTransaction({.locking = ++values_ % 2 == 0 ? Locking::kOptimistic : Locking::kPessimistic});
+  if (!Check(txn.status(), "begin a transaction")) return;
+  size_t count = 0, locks = 0;
+  std::set<std::pair<std::string, std::string>> keys;
+  for (const Op::Update& update : op.updates) {
+    const std::string family = FamilyName(update.family), key = NumberedKey(update.key);
+    if (!oracle_->Usable(family) || IsLocked(family, update)) continue;
+    absl::Status added;
+    if (update.kind == ValueKind::kRangeDelete) {
+      added = (*txn)->DeleteRange(Handle(family), key, NumberedKey(update.end));
+      for (uint64_t i = update.key; i < update.end; ++i) updates.push_back({family, NumberedKey(i), std::nullopt});
+    } else if (update.kind == ValueKind::kPut) {
+      updates.push_back({family, key, NewValue(update)});
+      added = (*txn)->Put(Handle(family), key, *updates.back().value);
+    } else {
+      updates.push_back({family, key, std::nullopt});
+      added = (*txn)->Delete(Handle(family), key);
+    }
+    if (!Check(added, "write in a transaction")) return;
+    ++count;
+    locks += update.kind == ValueKind::kRangeDelete || keys.emplace(family, key).second ? 1 : 0;
+  }
+  const std::string name = absl::StrFormat("txn%06u", values_);
+  oracle_->BeginWrite({{kPreparedFamily, name, absl::StrFormat("%u updates, %u locks", count, locks)}});
+  prepared_[name] = {.updates = updates};
+  const bool prepared = Check((*txn)->Prepare(name), "prepare");
+  oracle_->EndWrite(prepared);
+  if (prepared) oracle_->AllDurable();
+}
+
+void ScriptRun::CheckLocks() {
+  const std::optional<Oracle::Contents> now = oracle_->Now(kPreparedFamily);
+  if (!now.has_value()) return;
+  for (const auto& [name, listed] : *now) {
+    const auto txn = db()->BeginTransaction({.locking = Locking::kPessimistic, .lock_timeout = {}});
+    if (!Check(txn.status(), "begin a transaction")) return;
+    for (const Oracle::Update& update : prepared_[name].updates) {
+      const absl::Status status = (*txn)->GetForUpdate(Handle(update.family), update.key).status();
+      if (absl::IsDeadlineExceeded(status)) continue;
+      Expect(!status.ok() && !absl::IsNotFound(status),
+             absl::StrFormat("%s, which %s has written, is not locked", update.key, name));
+      Check(status, "lock a key");
+    }
+  }
+}
+
+void ScriptRun::EndPrepared(bool commit) {
+  const std::optional<Oracle::Contents> now = oracle_->Now(kPreparedFamily);
+  if (!now.has_value() || now->empty()) return;
+  const std::string name = now->begin()->first;
+  const absl::StatusOr<std::unique_ptr<Transaction>> txn = db()->FindPrepared(name);
+  if (!Check(txn.status(), "find a prepared transaction")) return;
+  std::vector<Oracle::Update> updates;
+  if (commit) updates = prepared_[name].updates;
+  updates.push_back({kPreparedFamily, name, std::nullopt});
+  oracle_->BeginWrite(updates);
+  const bool sync = !commit || ++values_ % 2 == 0;
+  const bool ended = Check(commit ? (*txn)->Commit({.sync = sync}) : (*txn)->Rollback(), "end what is prepared");
+  oracle_->EndWrite(ended);
+  if (ended) prepared_[name].ended = true;
+  if (ended && sync) oracle_->AllDurable();
 }
 
 // Half of the values that are separated do not compress.
@@ -238,6 +338,7 @@ void ScriptRun::WriteCheckpoint(bool backup) {
     if (!now.has_value()) return;
     expected[name] = *std::move(now);
   }
+  expected[kPreparedFamily] = oracle_->Now(kPreparedFamily).value();
   CheckpointOptions options;
   if (backup) {
     options.link_tables = false;
@@ -330,6 +431,7 @@ void ScriptRun::ReadAll() {
   for (const HeldIterator& held : iterators_) CheckIterator(held.iterator.get(), held.expected, "an old iterator");
   for (const HeldSnapshot& held : snapshots_) CheckAt(*held.snapshot, held.expected, "a snapshot");
   CheckNames();
+  CheckLocks();
 }
 
 void ScriptRun::CheckAt(const Snapshot& snapshot, const Oracle::Database& all, std::string_view what) {
@@ -407,8 +509,11 @@ bool ScriptRun::OpenAndSettle(bool power_lost, bool faults_allowed) {
   const std::string wrong = oracle_->Settle(*found, power_lost_);
   power_lost_ = false;
   Expect(wrong.empty(), wrong);
+  const Oracle::Contents& still_prepared = (*found)[kPreparedFamily];
+  std::erase_if(prepared_, [&](const auto& prepared) { return !still_prepared.contains(prepared.first); });
+  for (auto& [name, prepared] : prepared_) prepared.ended = false;
   for (const auto& [name, contents] : *found) {
-    if (name == "default") continue;
+    if (name == "default" || name == kPreparedFamily) continue;
     auto handle = db()->FindColumnFamily(name);
     if (!check(handle.status(), "find a family")) return false;
     handles_[name] = std::move(handle).value();
@@ -421,6 +526,7 @@ bool ScriptRun::OpenAndSettle(bool power_lost, bool faults_allowed) {
   const std::string misnamed = oracle_->SettleNames(names);
   Expect(misnamed.empty(), misnamed);
   if (failure_.empty()) CheckNames();
+  if (failure_.empty()) CheckLocks();
   return failure_.empty();
 }
 

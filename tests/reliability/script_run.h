@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@
 
 namespace sepal::reliability {
 
-// Everything in the database, by all families; an error if any read fails.
+// Everything in the database, by all families, and what is prepared; an error if any read fails.
 absl::StatusOr<Oracle::Database> ReadDatabase(DB* db);
 
 class ScriptRun {
@@ -49,6 +50,13 @@ class ScriptRun {
 
   bool Step(const Op& op);
   void Write(const Op& op);
+  void Prepare(const Op& op);
+  // Of the oldest transaction that is prepared.
+  void EndPrepared(bool commit);
+  // That nobody else gets what they have written.
+  void CheckLocks();
+  bool IsLocked(const std::string& family, const Op::Update& update) const;
+  std::optional<std::string> NewValue(const Op::Update& update);
   void ReadAll();
   void ReadFamily(const std::string& family);
   void CheckIterator(Iterator* iterator, const Oracle::Contents& expected, std::string_view what);
@@ -82,6 +90,12 @@ class ScriptRun {
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;
   std::vector<HeldIterator> iterators_;
+  // What has been prepared, and may still be, or be again after a loss of power.
+  struct Prepared {
+    std::vector<Oracle::Update> updates;
+    bool ended = false;  // else their keys are locked
+  };
+  std::map<std::string, Prepared> prepared_;
   uint64_t values_ = 0;
   bool power_lost_ = false;  // since the last opening that went well
   std::string failure_;

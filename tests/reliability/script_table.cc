@@ -106,6 +106,16 @@ constexpr const char* kScripts[][3] = {
     {"checkpoints", "tiny",
      "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "
      "checkpoint"},
+    {"prepared-once", "", "[p1 p2]@ p3 commit"},
+    {"prepared", "tiny",
+     "6{ [p? d? p?]@ 2{ p? } flush } commit rollback power read commit p?! kill [r2-5 p9*700]@ commit read rollback "
+     "compact reopen commit read power commit commit read"},
+    {"prepared-families", "roll values",
+     "create:f [f/p1*200 p2]@ f/p3! flush:f [f/p4 p5]@ flush power commit [p6*200 f/d3]@ kill read rollback commit "
+     "flush:f 8{ p?*90 } read"},
+    {"prepared-checkpoints", "tiny logdir",
+     "[p1 p2*300]@ p3 checkpoint [p4]@ commit flush backup 6{ p?*90 } rollback backup [p5]@ power checkpoint commit "
+     "kill backup read"},
     {"backups", "tiny zstd logdir",
      "fill:0-12*90 flush p1 backup 4{ p? d? } flush backup compact p2! backup reopen backup"},
 };

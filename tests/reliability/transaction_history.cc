@@ -41,10 +41,46 @@ absl::Status ScanAll(Transaction* transaction, CommittedTransaction* done) {
   return iterator->status();
 }
 
+std::string NameOf(uint64_t number) { return absl::StrFormat("t%u", number); }
+
+enum class Outcome : uint8_t { kCommitted, kRolledBack, kPrepared };
+
+// From a source of its own, so that histories stay as they are without: prepared, perhaps taken over by another object,
+// then committed, rolled back or, if that may be, left to those that come after the restart.
+absl::StatusOr<Outcome> EndInTwoPhases(DB* db, std::unique_ptr<Transaction> transaction, bool may_leave, uint64_t seed,
+                                       CommittedTransaction* done) {
+  Random random(seed);
+  const std::string name = NameOf(transaction->id());
+  RETURN_IF_ERROR(transaction->Prepare(name));
+  const auto must = [&](const absl::Status& status) {
+    return status.ok() ? status : absl::InternalError("what is prepared: " + status.ToString());
+  };
+  const bool leaves = may_leave && random.OneIn(2);
+  if (leaves || random.OneIn(2)) transaction.reset();
+  if (leaves) return Outcome::kPrepared;
+  if (transaction == nullptr) {
+    absl::StatusOr<std::unique_ptr<Transaction>> found = db->FindPrepared(name);
+    RETURN_IF_ERROR(must(found.status()));
+    transaction = *std::move(found);
+  }
+  if (random.OneIn(4)) {
+    RETURN_IF_ERROR(must(transaction->Rollback()));
+    return Outcome::kRolledBack;
+  }
+  RETURN_IF_ERROR(must(transaction->Commit({.sync = done->durable})));
+  return Outcome::kCommitted;
+}
+
+struct Manner {
+  TransactionOptions options;
+  bool two_phases = false;
+};
+
 // One transaction: perhaps a scan, then reads, and appends to some of what was read.
-absl::Status RunOne(DB* db, const TransactionOptions& options, Random* random, CommittedTransaction* done,
-                    uint64_t* number) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->BeginTransaction(options));
+absl::StatusOr<Outcome> RunOne(DB* db, const Manner& manner, bool last, Random* random, CommittedTransaction* done,
+                               uint64_t* number) {
+  const TransactionOptions& options = manner.options;
+  ASSIGN_OR_RETURN(std::unique_ptr<Transaction> transaction, db->BeginTransaction(options));
   *number = transaction->id();
   if (random->OneIn(4)) RETURN_IF_ERROR(ScanAll(transaction.get(), done));
   for (uint64_t count = 1 + random->Uniform(3); count > 0; --count) {
@@ -59,21 +95,25 @@ absl::Status RunOne(DB* db, const TransactionOptions& options, Random* random, C
     done->appended.insert(key);
   }
   done->durable = random->OneIn(4);
-  return transaction->Commit({.sync = done->durable});
+  if (manner.two_phases) return EndInTwoPhases(db, std::move(transaction), last, Mix64(*number), done);
+  RETURN_IF_ERROR(transaction->Commit({.sync = done->durable}));
+  return Outcome::kCommitted;
 }
 
-void RunClient(DB* db, const TransactionOptions& options, uint64_t seed, TransactionHistory* history) {
+void RunClient(DB* db, const Manner& manner, uint64_t seed, TransactionHistory* history) {
   Random random(seed);
   for (int i = 0; i < kTransactionsOfAClient; ++i) {
     CommittedTransaction done;
     uint64_t number = 0;
-    const absl::Status status = RunOne(db, options, &random, &done, &number);
-    if (status.ok()) {
+    const bool last = i + 1 == kTransactionsOfAClient;
+    const absl::StatusOr<Outcome> outcome = RunOne(db, manner, last, &random, &done, &number);
+    if (outcome.ok() && *outcome != Outcome::kRolledBack) {
       history->committed[number] = done;
-    } else if (absl::IsAborted(status) || absl::IsDeadlineExceeded(status)) {
+      if (*outcome == Outcome::kPrepared) history->prepared.insert(number);
+    } else if (outcome.ok() || absl::IsAborted(outcome.status()) || absl::IsDeadlineExceeded(outcome.status())) {
       ++history->aborted;
     } else {
-      history->error = status.ToString();
+      history->error = outcome.status().ToString();
     }
     if (random.OneIn(10) && !db->Flush().ok()) history->error = "a flush failed";
   }
@@ -83,6 +123,32 @@ Lists ListsOf(DB* db) {
   Lists lists;
   for (auto& [key, list] : ReadAll(db->NewIterator().get())) lists[key] = list;
   return lists;
+}
+
+// What was left prepared comes last on its keys, which nobody else could write to since: it is committed after the
+// restart, and so are those that were committed and come back prepared.
+void NotePrepared(TransactionHistory* history) {
+  for (const uint64_t number : history->prepared) {
+    CommittedTransaction& done = history->committed.at(number);
+    done.durable = true;
+    for (const std::string& key : done.appended) {
+      std::string& list = history->lists[key];
+      list += (list.empty() ? "" : ",") + std::to_string(number);
+    }
+  }
+}
+
+absl::Status CommitPrepared(DB* db, const TransactionHistory& history) {
+  std::set<std::string> missing;
+  for (const uint64_t number : history.prepared) missing.insert(NameOf(number));
+  ASSIGN_OR_RETURN(const std::vector<PreparedTransaction> all, db->PreparedTransactions());
+  for (const PreparedTransaction& prepared : all) {
+    missing.erase(prepared.name);
+    ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->FindPrepared(prepared.name));
+    RETURN_IF_ERROR(transaction->Commit());
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("the restart lost %s, which was prepared", *missing.begin()));
 }
 
 // After a loss of power each list is a part of what it was, with all durable appends; and an append of which one key
@@ -138,18 +204,22 @@ TransactionHistory RunTransactions(const TransactionOptions& options, uint64_t s
     return history;
   }
   for (uint64_t client = 0; client < kClients; ++client) {
-    database.world->Spawn(
-        [&, db = database.db.get(), client] { RunClient(db, options, Mix64(seed * kClients + client), &history); });
+    database.world->Spawn([&, db = database.db.get(), client] {
+      RunClient(db, {options, /*two_phases=*/seed % 5 == 0}, Mix64(seed * kClients + client), &history);
+    });
   }
   database.world->RunUntilIdle();
   history.schedule_hash = database.world->schedule_hash();
   history.lists = ListsOf(database.db.get());
+  NotePrepared(&history);
   if (database.db->GetProperty("sepal.transactions") != "") history.error = "a transaction is open for ever";
   const absl::Status restarted = database.CrashAndReopen(CrashMode::kLoseUnsynced);
   if (!restarted.ok()) {
     history.error = restarted.ToString();
     return history;
   }
+  const absl::Status ended = CommitPrepared(database.db.get(), history);
+  if (!ended.ok()) history.error = ended.ToString();
   history.after_restart = ListsOf(database.db.get());
   return history;
 }

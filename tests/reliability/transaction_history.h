@@ -23,6 +23,7 @@ struct CommittedTransaction {
 
 struct TransactionHistory {
   std::map<uint64_t, CommittedTransaction> committed;  // by number
+  std::set<uint64_t> prepared;                         // of these, what was committed after the restart alone
   uint64_t aborted = 0;
   std::map<std::string, std::string> lists;          // at the end
   std::map<std::string, std::string> after_restart;  // after a loss of power that came then
@@ -30,7 +31,8 @@ struct TransactionHistory {
   std::string error;  // a call failed that must not; empty: none did
 };
 
-// Simulated clients that run transactions over few keys, with flushes among them, a loss of power and an opening.
+// Simulated clients that run transactions over few keys, with flushes among them, a loss of power and an opening. In
+// one of five seeds they commit in two phases, and leave some prepared.
 TransactionHistory RunTransactions(const TransactionOptions& options, uint64_t seed);
 
 // What cannot be in any isolation: a write that is lost, or of a transaction that did not commit; a read of a state

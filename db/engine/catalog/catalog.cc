@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/engine/catalog/manifest_families.h"
+#include "db/format/system_row.h"
 #include "db/state/version/version_builder.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -28,7 +29,8 @@ absl::StatusOr<ColumnFamilyId> Catalog::NewFamilyId() {
   const uint64_t number = NewFileNumber().value();
   const auto id = static_cast<uint32_t>(number);
   StateLock lock(state_);
-  if (id == number && !state_->families.contains(id)) return ColumnFamilyId(id);
+  const bool fits = id == number && ColumnFamilyId(id) < kSystemFamilyId;
+  if (fits && !state_->families.contains(id)) return ColumnFamilyId(id);
   return absl::FailedPreconditionError(
       absl::StrFormat("no column family can be created in %s: its id would be the next file number, %u, but ids are "
                       "below 2^32 and never reused. A foreign file with a large number in its name raises the numbers; "

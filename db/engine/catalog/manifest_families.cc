@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "db/engine/core/check_options.h"
 #include "db/format/kept_options.h"
+#include "db/format/system_row.h"
 #include "sepal/compaction_filter.h"
 #include "sepal/merge_operator.h"
 #include "util/base/status.h"
@@ -60,9 +61,18 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
   return it == named.rend() ? options.family : it->options;
 }
 
+namespace {
+
+// The program's options are for its own data.
+ColumnFamilyOptions OptionsOf(const Options& all, const ColumnFamilyCreation& family) {
+  return family.id == kSystemFamilyId ? ColumnFamilyOptions() : OptionsByName(all, family.name);
+}
+
+}  // namespace
+
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_view path,
                                                const ColumnFamilyCreation& family, const FamilySchema& schema) {
-  ColumnFamilyOptions options = OptionsByName(all, family.name);
+  ColumnFamilyOptions options = OptionsOf(all, family);
   if (options.comparator->Name() != family.comparator_name) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": use that one",

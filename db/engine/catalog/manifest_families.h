@@ -25,6 +25,7 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 // The same for a family of the database in `path`, which the manifest says to have that schema. InvalidArgument: they
 // have another comparator than it was made with, another merge operator, filter or time to live. Where they have no
 // operator, a built-in one is found by its name; where they have no time to live, they get the family's.
+// The system family has the defaults, whatever they say.
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& options, std::string_view path,
                                                const ColumnFamilyCreation& family, const FamilySchema& schema);
 // That of a family with these options, which had `before`.

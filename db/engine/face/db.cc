@@ -18,6 +18,7 @@
 #include "db/engine/open/opening.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
+#include "db/format/system_row.h"
 #include "util/base/status.h"
 #include "util/files/retry_beside_writer.h"
 
@@ -37,7 +38,9 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
     return Opening(there, tuning, directory).Run();
   };
   ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? RetryBesideWriter(open) : open());
-  return std::make_unique<Engine>(std::move(parts));
+  auto engine = std::make_unique<Engine>(std::move(parts));
+  if (!engine->read_only_ && engine->had_system_rows_) RETURN_IF_ERROR(engine->RetakeLocks());
+  return engine;
 }
 
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {
@@ -205,7 +208,9 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
         }));
     if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
     std::vector<std::string> list;
-    for (auto& [id, name] : names) list.push_back(std::move(name));
+    for (auto& [id, name] : names) {
+      if (id != kSystemFamilyId) list.push_back(std::move(name));
+    }
     return list;
   });
 }

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_format.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
@@ -29,6 +30,7 @@ Engine::Engine(DatabaseParts parts)
     families = state_->Families();
   }
   default_family_ = families.front().get();
+  had_system_rows_ = families.back()->id == kSystemFamilyId;
   default_handle_ = NewHandle(families.front());
   default_column_family_ = default_handle_.get();
   if (read_only_) {
@@ -297,6 +299,12 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" already exists", name));
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
+  ASSIGN_OR_RETURN(FamilyRef family, AddFamily(id, name, options));
+  return NewHandle(std::move(family));
+}
+
+absl::StatusOr<FamilyRef> Engine::AddFamily(ColumnFamilyId id, std::string_view name,
+                                            const ColumnFamilyOptions& options) {
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning),
                                          MakeSchema(options, {.family = id}));
   {
@@ -320,7 +328,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     family->BeginLog(FileNumber(), &state_->log_pins);
     return created;
   }
-  return NewHandle(std::move(family));
+  return family;
 }
 
 absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
@@ -329,6 +337,8 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   if (family.get() == default_family_) {
     return absl::InvalidArgumentError("the default column family cannot be dropped");
   }
+  RETURN_IF_ERROR(transactions_->prepared.BeginDrop(family->id, family->name));
+  const absl::Cleanup end_drop = [&] { transactions_->prepared.EndDrop(family->id); };
   // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
   RETURN_IF_ERROR(pipeline_->Sync());
   MutexLock admin_lock(&admin_mutex_);
@@ -355,7 +365,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
   RETURN_IF_ERROR(CheckOpen());
   StateLock lock(state_.get());
   for (const auto& [id, family] : state_->families) {
-    if (family->name == name) return NewHandle(family);
+    if (family->name == name && family->id != kSystemFamilyId) return NewHandle(family);
   }
   return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
 }
@@ -364,7 +374,9 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
   if (core_->Forked()) return {};
   StateLock lock(state_.get());
   std::vector<std::string> names;
-  for (const auto& [id, family] : state_->families) names.push_back(family->name);
+  for (const auto& [id, family] : state_->families) {
+    if (family->id != kSystemFamilyId) names.push_back(family->name);
+  }
   return names;
 }
 

@@ -1,7 +1,9 @@
 // The database: public calls, each as the list of its steps.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "db/engine/transaction/transaction_context.h"
 #include "db/engine/write/commit_pipeline.h"
 #include "db/format/owned_family.h"
+#include "db/format/system_row.h"
 #include "sepal/db.h"
 #include "util/thread/fork.h"
 
@@ -64,6 +67,8 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<bool> WriteIf(const WriteConditions& conditions, const WriteBatch& batch,
                                const WriteOptions& options) override;
   absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options) override;
+  absl::StatusOr<std::vector<PreparedTransaction>> PreparedTransactions() override;
+  absl::StatusOr<std::unique_ptr<Transaction>> FindPrepared(std::string_view name) override;
 
   absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                    const ReadOptions& options) override;
@@ -173,6 +178,18 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<FamilyHandle> NewHandle(FamilyRef family) const {
     return std::make_shared<FamilyHandle>(core_, catalog_->identity().database_id, std::move(family));
   }
+  // Makes the family of a new id, and the manifest say so.
+  absl::StatusOr<FamilyRef> AddFamily(ColumnFamilyId id, std::string_view name, const ColumnFamilyOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
+  // The database's own rows (engine_system.cc). From then on batches may have some.
+  absl::Status AllowSystemRows() override ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  // As of now; nullopt: there is none of that name.
+  absl::StatusOr<std::optional<std::string>> ReadSystemRow(SystemRowKind kind, std::string_view name);
+  // Calls `look` with each row of that kind, as of one moment, in the order of their names.
+  absl::Status VisitSystemRows(SystemRowKind kind,
+                               const std::function<absl::Status(std::string_view name, std::string_view value)>& look);
+  // Null: there is none yet.
+  std::shared_ptr<FamilyHandle> SystemFamily() const EXCLUDES_STATE_LOCK;
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;
@@ -209,6 +226,12 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) override;
   absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                      bool locked) override;
+  absl::Status CheckBatchSize(uint32_t entries, size_t bytes) const override;
+  // The locks of what is prepared (engine_prepared.cc), at an opening.
+  absl::Status RetakeLocks();
+  std::string PreparedText();
+  // Null: there is none.
+  FamilyRef FamilyOfId(ColumnFamilyId id) const EXCLUDES_STATE_LOCK;
   void BeginLocks() override { pipeline_->BeginLocks(); }
   void EndLocks() override { pipeline_->EndLocks(); }
   uint64_t hash_seed() const override { return catalog_->identity().hash_seed; }
@@ -261,6 +284,7 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<TransactionContext> transactions_;
   std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
+  bool had_system_rows_ = false;  // when it was opened
   const bool read_only_;
 
   // One creation or drop of a family at a time, and none once closing has begun.

@@ -53,6 +53,7 @@ std::string Engine::PrometheusPage() const {
     values = TotalsOfValueFiles(*state_);
     writable = state_->error.ok() && !read_only_ ? 1 : 0;
     for (const FamilyRef& family : state_->Families()) {
+      if (family->id == kSystemFamilyId) continue;
       AddLevels(*family, &levels);
       families.push_back(
           {.family = family->name,

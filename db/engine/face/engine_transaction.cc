@@ -77,7 +77,10 @@ absl::StatusOr<FamilyRef> Engine::FamilyToWrite(const ColumnFamily& family) {
 absl::Status Engine::LockAll(std::string_view batch, uint64_t deadline_micros, LockTable::Owner* owner) {
   std::vector<BatchEntry> entries;
   BatchReader reader(batch);
-  for (BatchEntry entry; reader.Next(&entry);) entries.push_back(entry);
+  for (BatchEntry entry; reader.Next(&entry);) {
+    // Nobody has locks of the database's own rows.
+    if (entry.family != kSystemFamilyId) entries.push_back(entry);
+  }
   const auto rank = [](const BatchEntry& entry) {
     return std::tuple(!IsRangeDelete(entry.kind), entry.family, entry.key);
   };

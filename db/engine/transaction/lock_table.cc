@@ -50,6 +50,27 @@ std::map<uint64_t, size_t> LockTable::HeldByOwner() const {
   return held;
 }
 
+std::vector<HeldLock> LockTable::HeldBy(const Owner& owner) const {
+  std::vector<HeldLock> held;
+  MutexLock lock(&mutex_);
+  for (const Lock* const key : owner.keys_) {
+    const auto holder = std::find_if(key->holders.begin(), key->holders.end(),
+                                     [&](const Holder& each) { return each.owner == &owner; });
+    held.push_back({.family = key->family, .exclusive = holder->mode == LockMode::kExclusive, .begin = key->key});
+  }
+  for (const RangeLock& each : ranges_) {
+    if (each.owner != &owner) continue;
+    held.push_back({.family = each.family,
+                    .exclusive = each.mode == LockMode::kExclusive,
+                    .range = true,
+                    .begin = each.range.begin,
+                    .end = each.range.end,
+                    .end_inclusive = each.range.end.has_value() && each.range.end_inclusive});
+  }
+  std::sort(held.begin(), held.end());
+  return held;
+}
+
 void LockTable::Charge(Owner* owner, size_t bytes) {
   owner->charged_bytes_ += bytes;
   budget_->Charge(MemoryPart::kTransactions, bytes);
@@ -79,11 +100,32 @@ absl::Status LockTable::LockRange(Owner* owner, ColumnFamilyId family, const Key
   return LockOne(&request, timeout);
 }
 
+void LockTable::Retake(Owner* owner, const KeyOrder& order, const HeldLock& held) {
+  const LockMode mode = held.exclusive ? LockMode::kExclusive : LockMode::kShared;
+  ConflictRange range{.begin = held.begin, .end = held.end, .end_inclusive = held.end_inclusive};
+  if (!held.range) range = {.begin = held.begin, .end = held.begin};
+  MutexLock guard(&mutex_);
+  Request request{.owner = owner, .family = held.family, .order = order, .mode = mode, .key = {}, .range = &range};
+  if (!held.range && order.hashable()) {
+    auto it = keys_.find(Name(held.family.value(), *held.begin));
+    if (it == keys_.end()) it = keys_.insert(std::make_unique<Lock>(Lock{held.family, *held.begin})).first;
+    request.key = *held.begin;
+    request.lock = it->get();
+    request.range = nullptr;
+  }
+  if (Holds(request)) return;
+  Grant(&request);
+  Charge(owner, BytesOf(request));
+}
+
+size_t LockTable::BytesOf(const Request& request) {
+  if (request.range == nullptr) return kBytesOfLock + request.key.size();
+  return kBytesOfLock + request.range->begin.value_or("").size() + request.range->end.value_or("").size();
+}
+
 absl::Status LockTable::LockOne(Request* request, std::chrono::milliseconds timeout) {
   if (Holds(*request)) return absl::OkStatus();
-  const size_t bytes = kBytesOfLock + (request->range == nullptr ? request->key.size()
-                                                                 : request->range->begin.value_or("").size() +
-                                                                       request->range->end.value_or("").size());
+  const size_t bytes = BytesOf(*request);
   RETURN_IF_ERROR(CheckTransactionMemory(*budget_, bytes));
   if (IsBlocked(*request)) RETURN_IF_ERROR(Await(request, timeout));
   if (request->state == Request::State::kWaiting) Grant(request);

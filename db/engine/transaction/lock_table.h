@@ -28,6 +28,7 @@
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "db/decide/transaction/conflict_set.h"
+#include "db/format/prepared_transaction.h"
 #include "sepal/env.h"
 #include "table/key/internal_key.h"
 #include "util/base/numbers.h"
@@ -76,7 +77,12 @@ class LockTable {
   absl::Status LockRange(Owner* owner, ColumnFamilyId family, const KeyOrder& order, ConflictRange range,
                          std::chrono::milliseconds timeout, LockMode mode = LockMode::kExclusive)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Grants a lock that the owner's transaction held before the database was opened, as nothing else is let in yet:
+  // whatever others hold, and whether it fits or not.
+  void Retake(Owner* owner, const KeyOrder& order, const HeldLock& held) ABSL_LOCKS_EXCLUDED(mutex_);
   void ReleaseAll(Owner* owner) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sorted.
+  std::vector<HeldLock> HeldBy(const Owner& owner) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Of keys and ranges that anybody holds.
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -138,6 +144,8 @@ class LockTable {
   };
 
   void Charge(Owner* owner, size_t bytes);
+  // What the lock takes that is asked for.
+  static size_t BytesOf(const Request& request);
   absl::Status LockOne(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Await(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the request conflicts with a lock of `other`, or of a request of it.

@@ -11,6 +11,7 @@
 #include "db/engine/core/family_state.h"
 #include "db/engine/transaction/conflict_check.h"
 #include "db/engine/transaction/lock_table.h"
+#include "db/engine/transaction/prepared_registry.h"
 #include "sepal/db.h"
 
 namespace sepal {
@@ -28,6 +29,10 @@ class TransactionHost {
   // False: the check's Look said that there is nothing to write.
   virtual absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                              bool locked) = 0;
+  // From then on batches may have rows of the database itself.
+  virtual absl::Status AllowSystemRows() = 0;
+  // InvalidArgument: a batch of that size is too large to be written.
+  virtual absl::Status CheckBatchSize(uint32_t entries, size_t bytes) const = 0;
   virtual void BeginLocks() = 0;
   virtual void EndLocks() = 0;
   virtual uint64_t hash_seed() const = 0;
@@ -41,6 +46,7 @@ class TransactionContext {
         default_family(std::move(its_default_family)),
         locks(&core->budget, core->world.clock),
         host_(host) {}
+  ~TransactionContext() { prepared.ReleaseAll(&locks); }
 
   // Null once the database has gone.
   TransactionHost* host() const { return host_.load(std::memory_order_acquire); }
@@ -56,6 +62,7 @@ class TransactionContext {
   const std::shared_ptr<Core> core;
   const std::shared_ptr<const ColumnFamily> default_family;
   LockTable locks;
+  PreparedRegistry prepared;
 
  private:
   struct Open {

@@ -13,6 +13,7 @@
 #include "db/engine/write/delete_range_in_memtable.h"
 #include "db/format/range_end.h"
 #include "util/base/status.h"
+#include "util/base/strings.h"
 #include "util/thread/fork.h"
 
 namespace sepal {
@@ -48,38 +49,53 @@ absl::Status TransactionImpl::CheckOptions(const TransactionOptions& options) {
 }
 
 TransactionImpl::TransactionImpl(std::shared_ptr<TransactionContext> context, const TransactionOptions& options)
-    : context_(std::move(context)), options_(options), owner_(context_->NewId()) {
+    : context_(std::move(context)), options_(options), owner_(std::make_shared<LockTable::Owner>(context_->NewId())) {
   context_->NoteBegin(id(), options_.locking);
   if (pessimistic()) context_->host()->BeginLocks();
 }
 
 TransactionImpl::~TransactionImpl() {
   if (context_->core->Forked()) {
-    LeakAfterFork(std::tuple(context_, std::move(snapshot_), std::move(batch_), std::move(range_reads_)));
+    LeakAfterFork(std::tuple(context_, owner_, std::move(snapshot_), std::move(batch_), std::move(range_reads_)));
   } else if (state_ == State::kOpen) {
     End(State::kRolledBack);
+  } else if (state_ == State::kPrepared) {
+    LetGoOfPrepared();
   }
 }
 
-TransactionImpl::Turn::Turn(TransactionImpl* transaction) {
+TransactionImpl::Turn::Turn(TransactionImpl* transaction, Call call) {
   if (transaction->in_call_.exchange(true, std::memory_order_acquire)) {
     status_ = absl::FailedPreconditionError(
         absl::StrFormat("two threads use transaction %u at once: it belongs to one at a time", transaction->id()));
     return;
   }
   taken_ = &transaction->in_call_;
-  if (!transaction->aborted_.ok()) {
-    status_ = transaction->aborted_;
-  } else if (transaction->state_ != State::kOpen) {
-    status_ = absl::FailedPreconditionError(
-        absl::StrFormat("transaction %u has been %s: begin another one", transaction->id(),
-                        transaction->state_ == State::kCommitted ? "committed" : "rolled back"));
-  } else if (transaction->context_->host() == nullptr) {
-    status_ = absl::FailedPreconditionError(
-        absl::StrFormat("the database in %s is closed", transaction->context_->core->path));
-  } else {
-    status_ = transaction->context_->host()->CheckWritable();
+  status_ = Check(*transaction, call);
+}
+
+absl::Status TransactionImpl::Turn::Check(const TransactionImpl& transaction, Call call) const {
+  RETURN_IF_ERROR(transaction.aborted_);
+  switch (transaction.state_) {
+    case State::kOpen:
+      break;
+    case State::kPrepared:
+      if (call != Call::kAdds) break;
+      return absl::FailedPreconditionError(
+          absl::StrFormat("transaction %u is prepared as \"%s\", and nothing can be added to it: commit it or roll it "
+                          "back",
+                          transaction.id(), Printable(transaction.prepared_as_)));
+    case State::kCommitted:
+    case State::kRolledBack:
+      return absl::FailedPreconditionError(
+          absl::StrFormat("transaction %u has been %s: begin another one", transaction.id(),
+                          transaction.state_ == State::kCommitted ? "committed" : "rolled back"));
   }
+  if (transaction.context_->host() == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("the database in %s is closed", transaction.context_->core->path));
+  }
+  return transaction.context_->host()->CheckWritable();
 }
 
 TransactionImpl::Turn::~Turn() {
@@ -110,9 +126,11 @@ void TransactionImpl::ChargeMemory() {
 }
 
 void TransactionImpl::End(State state) {
-  state_ = state;
-  context_->locks.ReleaseAll(&owner_);
-  if (TransactionHost* const host = context_->host(); pessimistic() && host != nullptr) host->EndLocks();
+  const bool prepared = std::exchange(state_, state) == State::kPrepared;
+  context_->locks.ReleaseAll(owner_.get());
+  if (prepared) context_->prepared.Remove(prepared_as_);
+  TransactionHost* const host = context_->host();
+  if ((pessimistic() || prepared) && host != nullptr) host->EndLocks();
   batch_->End();
   savepoints_.clear();
   reads_ = {};
@@ -158,7 +176,7 @@ absl::StatusOr<std::string> TransactionImpl::Get(const ColumnFamily& family, std
   RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
   TakeSnapshot();
-  return Read(family, resolved, key, options, /*noted=*/serializable());
+  return Read(family, resolved, key, options, /*noted=*/keeps_reads());
 }
 
 std::vector<absl::StatusOr<std::string>> TransactionImpl::MultiGet(const ColumnFamily& family,
@@ -178,11 +196,11 @@ std::vector<absl::StatusOr<std::string>> TransactionImpl::MultiGet(const ColumnF
   for (size_t i = 0; i < keys.size(); ++i) {
     const bool said = batch_->Read((*resolved)->id, keys[i]).meaning.has_value();
     absl::Status status = CheckNoSnapshot(options);
-    if (status.ok() && !said && serializable()) status = NoteRead(**resolved, keys[i]);
+    if (status.ok() && !said && keeps_reads()) status = NoteRead(**resolved, keys[i]);
     if (!status.ok()) {
       results[i] = std::move(status);
     } else if (said) {
-      results[i] = Read(family, *resolved, keys[i], options, serializable());
+      results[i] = Read(family, *resolved, keys[i], options, keeps_reads());
     } else {
       wanted.push_back(keys[i]);
       places.push_back(i);
@@ -197,7 +215,7 @@ std::vector<absl::StatusOr<std::string>> TransactionImpl::MultiGet(const ColumnF
 
 absl::StatusOr<std::string> TransactionImpl::GetLocked(const ColumnFamily& family, std::string_view key,
                                                        const ReadOptions& options, LockMode mode) {
-  const Turn turn(this);
+  const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
   if (pessimistic()) {
@@ -238,7 +256,7 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
                   .upper_bound = options.upper_bound,
                   .keys_only = options.keys_only};
   NarrowToPrefix(options.prefix, &overlay.lower_bound, &overlay.upper_bound);
-  if (serializable()) {
+  if (keeps_reads()) {
     overlay.reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);
     range_reads_.push_back(overlay.reads);
   }
@@ -248,7 +266,7 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
 // --- writes ---
 
 absl::Status TransactionImpl::LockKey(const Family& family, std::string_view key, LockMode mode) {
-  RETURN_IF_ERROR(context_->locks.LockKey(&owner_, family.id, family.order, key, mode, options_.lock_timeout));
+  RETURN_IF_ERROR(context_->locks.LockKey(owner_.get(), family.id, family.order, key, mode, options_.lock_timeout));
   if (snapshot_ == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool updated, IsUpdatedAfter(context_->core.get(), family, context_->host()->hash_seed(), key,
                                                       SequenceNumber(snapshot_->sequence())));
@@ -256,7 +274,7 @@ absl::Status TransactionImpl::LockKey(const Family& family, std::string_view key
 }
 
 absl::Status TransactionImpl::LockRange(const Family& family, const ConflictRange& range) {
-  RETURN_IF_ERROR(context_->locks.LockRange(&owner_, family.id, family.order, range, options_.lock_timeout));
+  RETURN_IF_ERROR(context_->locks.LockRange(owner_.get(), family.id, family.order, range, options_.lock_timeout));
   if (snapshot_ == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::optional<std::string> key,
                    FindUpdatedAfter(context_->core.get(), family, range, SequenceNumber(snapshot_->sequence())));
@@ -265,7 +283,7 @@ absl::Status TransactionImpl::LockRange(const Family& family, const ConflictRang
 
 absl::Status TransactionImpl::Write(const ColumnFamily& family, ValueKind kind, std::string_view key,
                                     std::string_view value) {
-  const Turn turn(this);
+  const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
   const BatchEntry entry{.kind = kind, .family = resolved->id, .key = key, .value = value};
@@ -304,14 +322,14 @@ absl::Status TransactionImpl::DeleteRange(const ColumnFamily& family, std::strin
 }
 
 absl::Status TransactionImpl::SetSavepoint() {
-  const Turn turn(this);
+  const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
   savepoints_.push_back(batch_->last());
   return absl::OkStatus();
 }
 
 absl::Status TransactionImpl::RollbackToSavepoint() {
-  const Turn turn(this);
+  const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
   if (savepoints_.empty()) {
     return absl::NotFoundError(
@@ -344,24 +362,31 @@ ConflictSet TransactionImpl::Conflicts() const {
   return all;
 }
 
-absl::Status TransactionImpl::CommitBatch(const WriteOptions& options) {
+const Family& TransactionImpl::FamilyById(ColumnFamilyId id) const {
+  return **std::find_if(families_.begin(), families_.end(), [id](const FamilyRef& family) { return family->id == id; });
+}
+
+absl::Status TransactionImpl::CommitIfUnchanged(std::string_view batch, const WriteOptions& options, bool locked) {
   TransactionHost* const host = context_->host();
   const ConflictSet conflicts = Conflicts();
-  if (conflicts.empty()) return host->CommitChecked(batch_->bytes(), options, nullptr, pessimistic()).status();
+  if (conflicts.empty()) return host->CommitChecked(batch, options, nullptr, locked).status();
   ConflictCheck check(&conflicts, SequenceNumber(snapshot_->sequence()), context_->core.get(), host->hash_seed(),
-                      [this](ColumnFamilyId id) -> const Family& {
-                        return **std::find_if(families_.begin(), families_.end(),
-                                              [id](const FamilyRef& family) { return family->id == id; });
-                      });
-  return host->CommitChecked(batch_->bytes(), options, &check, pessimistic()).status();
+                      [this](ColumnFamilyId id) -> const Family& { return FamilyById(id); });
+  return host->CommitChecked(batch, options, &check, locked).status();
 }
 
 absl::Status TransactionImpl::Commit(const WriteOptions& options) {
   const Turn turn(this);
   RETURN_IF_ERROR(turn.status());
+  if (state_ == State::kPrepared) {
+    RETURN_IF_ERROR(incomplete_);
+    return EndPrepared(batch_->bytes(), options, State::kCommitted);
+  }
   // What only reads has been as of its snapshot, unless it asked for more.
   const bool checked = batch_->last() > 0 || reads_for_update_;
-  const absl::Status status = checked ? CommitBatch(options) : options.sync ? database().Sync() : absl::OkStatus();
+  const absl::Status status = checked        ? CommitIfUnchanged(batch_->bytes(), options, pessimistic())
+                              : options.sync ? database().Sync()
+                                             : absl::OkStatus();
   RETURN_IF_ERROR(EndIfAborted(status));
   End(State::kCommitted);
   return absl::OkStatus();
@@ -371,6 +396,9 @@ absl::Status TransactionImpl::Rollback() {
   const Turn turn(this);
   if (absl::IsAborted(turn.status())) return absl::OkStatus();  // that has been done
   RETURN_IF_ERROR(turn.status());
+  if (state_ == State::kPrepared) {
+    return EndPrepared(std::string(kBatchHeaderBytes, '\0'), {.sync = true}, State::kRolledBack);
+  }
   End(State::kRolledBack);
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -21,6 +22,11 @@ class TransactionImpl final : public Transaction {
   static absl::Status CheckOptions(const TransactionOptions& options);
 
   TransactionImpl(std::shared_ptr<TransactionContext> context, const TransactionOptions& options);
+  // One that is prepared. The caller is attached to it (prepared_registry.h); from now on this object is.
+  TransactionImpl(std::shared_ptr<TransactionContext> context, std::string_view name,
+                  std::shared_ptr<LockTable::Owner> owner);
+  // What it has written, before the object is used. `find_family` may return null.
+  void Load(const PreparedRow& row, const std::function<FamilyRef(ColumnFamilyId)>& find_family);
   ~TransactionImpl() override;
 
   absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
@@ -42,33 +48,39 @@ class TransactionImpl final : public Transaction {
 
   absl::Status SetSavepoint() override;
   absl::Status RollbackToSavepoint() override;
+  absl::Status Prepare(std::string_view name) override;
   absl::Status Commit(const WriteOptions& options) override;
   absl::Status Rollback() override;
 
-  uint64_t id() const override { return owner_.id(); }
+  uint64_t id() const override { return owner_->id(); }
   uint32_t Count() const override { return batch_->last(); }
 
  protected:
   const ColumnFamily& DefaultColumnFamily() const override;
 
  private:
-  enum class State : uint8_t { kOpen, kCommitted, kRolledBack };
+  enum class State : uint8_t { kOpen, kPrepared, kCommitted, kRolledBack };
   // A call of the transaction. Its status says why it may not be made.
   class Turn {
    public:
-    explicit Turn(TransactionImpl* transaction);
+    // Those that add to the transaction may not be made once it is prepared.
+    enum class Call : uint8_t { kAdds, kAnother };
+    explicit Turn(TransactionImpl* transaction, Call call = Call::kAnother);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     const absl::Status& status() const { return status_; }
 
    private:
+    absl::Status Check(const TransactionImpl& transaction, Call call) const;
+
     std::atomic<bool>* taken_ = nullptr;
     absl::Status status_;
   };
 
   bool pessimistic() const { return options_.locking == Locking::kPessimistic; }
-  bool serializable() const { return options_.isolation == Isolation::kSerializable; }
+  // Whether what it reads must not have changed at the end.
+  bool keeps_reads() const { return options_.isolation == Isolation::kSerializable && state_ == State::kOpen; }
   DB& database() const { return context_->host()->database(); }
 
   absl::StatusOr<FamilyRef> FamilyOf(const ColumnFamily& family);
@@ -91,13 +103,25 @@ class TransactionImpl final : public Transaction {
   absl::Status Write(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value);
   // All that must not have changed since the snapshot.
   ConflictSet Conflicts() const;
-  absl::Status CommitBatch(const WriteOptions& options);
+  // Writes the batch, if nothing has changed that must not. `locked`: the caller holds the locks of all its keys.
+  absl::Status CommitIfUnchanged(std::string_view batch, const WriteOptions& options, bool locked);
+  // The locks that the transaction needs while it is prepared, and does not have.
+  std::vector<HeldLock> LocksToPrepare() const;
+  absl::Status LockToPrepare();
+  // Writes the row.
+  absl::Status WriteRow(std::string_view name);
+  // `batch` is what becomes of it.
+  absl::Status EndPrepared(std::string batch, const WriteOptions& options, State state);
+  void LetGoOfPrepared();
+  const Family& FamilyById(ColumnFamilyId id) const;
 
   const std::shared_ptr<TransactionContext> context_;
   const TransactionOptions options_;
-  LockTable::Owner owner_;
+  const std::shared_ptr<LockTable::Owner> owner_;
   State state_ = State::kOpen;
-  absl::Status aborted_;  // why it was rolled back, if not by the caller
+  absl::Status aborted_;     // why it was rolled back, if not by the caller
+  std::string prepared_as_;  // empty: it never was
+  absl::Status incomplete_;  // why it cannot be committed though it is prepared
   std::atomic<bool> in_call_{false};
 
   std::shared_ptr<const Snapshot> snapshot_;  // null: not taken yet

@@ -129,7 +129,7 @@ class CommitPipeline {
   absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Has made ready what a switch of memtables will need.
   absl::Status PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // The one target whose memtable holds anything; null if there is none, or another.
+  // The one target of users whose memtable holds anything; null if there is none, or another.
   const Target* OnlyOneWritten() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   struct EarlySwitch {
     bool soon = false;

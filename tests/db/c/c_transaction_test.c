@@ -79,6 +79,38 @@ static void test_locks(sepal_t* db, const sepal_readoptions_t* ro, const sepal_w
   (void)wo;
 }
 
+static void test_two_phases(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  sepal_transaction_t* txn = begin_txn(db, sepal_isolation_snapshot, sepal_locking_optimistic);
+  sepal_transaction_put(txn, NULL, "two", 3, "x", 1, &error);
+  sepal_transaction_prepare(txn, "", 0, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_transaction_prepare(txn, "t1", 2, &error);
+  CHECK_OK();
+  sepal_transaction_put(txn, NULL, "two", 3, "y", 1, &error);
+  expect_error("FAILED_PRECONDITION");
+  sepal_transaction_destroy(txn);
+  check_get(db, ro, "two", NULL);
+  sepal_prepared_list_t* list = sepal_prepared_transactions(db, &error);
+  CHECK_OK();
+  CHECK(sepal_prepared_list_count(list) == 1);
+  size_t size;
+  const char* name = sepal_prepared_list_name(list, 0, &size);
+  CHECK(size == 2 && strcmp(name, "t1") == 0);
+  CHECK(sepal_prepared_list_prepared(list, 0) > 0);
+  CHECK(sepal_prepared_list_updates(list, 0) == 1);
+  CHECK(sepal_prepared_list_bytes(list, 0) > 4);
+  CHECK(sepal_prepared_list_locks(list, 0) == 1);
+  sepal_prepared_list_destroy(list);
+  CHECK(sepal_find_prepared(db, "t2", 2, &error) == NULL);
+  expect_error("NOT_FOUND");
+  txn = sepal_find_prepared(db, "t1", 2, &error);
+  CHECK_OK();
+  sepal_transaction_commit(txn, wo, &error);
+  CHECK_OK();
+  sepal_transaction_destroy(txn);
+  check_get(db, ro, "two", "x");
+}
+
 struct run {
   sepal_t* db;
   const sepal_writeoptions_t* wo;
@@ -139,6 +171,7 @@ void test_transactions(sepal_t* db, const sepal_readoptions_t* ro, const sepal_w
   begin("transactions");
   test_calls(db, ro, wo);
   test_locks(db, ro, wo);
+  test_two_phases(db, ro, wo);
   test_run(db, ro, wo);
   test_conditions(db, ro, wo);
   sepal_delete_range(db, wo, "", 0, NULL, 0, &error);

@@ -100,9 +100,9 @@ std::string Field(int tag, std::string_view content) {
 TEST(VersionEditTest, AFeatureThatIsNotKnownIsRefusedByName) {
   EXPECT_EQ(*VersionEdit::Decode(Field(24, "\x01")), VersionEdit()) << "merges are known";
   EXPECT_EQ(*VersionEdit::Decode(Field(24, std::string_view("\0", 1))), VersionEdit());
-  const absl::Status refused = VersionEdit::Decode(Field(24, "\xa0\x02")).status();  // bits 5, which is known, and 8
+  const absl::Status refused = VersionEdit::Decode(Field(24, "\xa0\x80\x40")).status();  // bits 5, which is known, and 20
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_NE(refused.ToString().find("feature 8"), std::string::npos) << refused;
+  EXPECT_NE(refused.ToString().find("feature 20"), std::string::npos) << refused;
   EXPECT_NE(refused.ToString().find("newer version"), std::string::npos) << refused;
   EXPECT_TRUE(absl::IsFailedPrecondition(
       VersionEdit::Decode(Field(24, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")).status()));  // bit 63

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "absl/strings/str_format.h"
+#include "db/format/system_row.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
@@ -171,7 +172,7 @@ class ExplainFiltersVerb final : public Verb {
     if (!family_.empty()) RETURN_IF_ERROR(FamilyNamed(db, family_).status());
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     for (const auto& [id, family] : tree.families) {
-      if (!family_.empty() && family.created.name != family_) continue;
+      if (id == kSystemFamilyId || (!family_.empty() && family.created.name != family_)) continue;
       std::map<int, LevelFilters> levels;
       RETURN_IF_ERROR(ReadTables(family, &levels));
       RETURN_IF_ERROR(Probe(db, family, &levels));

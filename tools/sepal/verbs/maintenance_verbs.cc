@@ -10,6 +10,7 @@
 #include "db/act/files/value_store.h"
 #include "db/act/jobs/verify_values.h"
 #include "db/format/file_names.h"
+#include "db/format/system_row.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
@@ -70,6 +71,7 @@ class FamiliesVerb final : public Verb {
     nlohmann::json line = JsonHead();
     line["column_families"] = nlohmann::json::array();
     for (const auto& [id, family] : tree.families) {
+      if (id == kSystemFamilyId) continue;
       line["column_families"].push_back({{"id", id.value()},
                                          {"name", BytesJson(family.created.name)},
                                          {"comparator", family.created.comparator_name}});

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/engine/core/check_options.h"
+#include "db/format/system_row.h"
 #include "sepal/options_text.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
@@ -45,7 +46,7 @@ class ShowOptionsVerb final : public Verb {
     std::ostringstream text;
     if (family_.empty()) ShowLogDirectory(tree, &line, text);
     for (const auto& [id, family] : tree.families) {
-      if (!family_.empty() && family.created.name != family_) continue;
+      if (id == kSystemFamilyId || (!family_.empty() && family.created.name != family_)) continue;
       const std::string section =
           FamilyOptionsToText({.name = family.created.name, .options = OptionsGivenOrKept({}, family.kept_options)});
       if (text.tellp() > 0) text << "\n";

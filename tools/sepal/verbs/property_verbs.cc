@@ -48,6 +48,7 @@ constexpr KnownProperty kProperties[] = {
     {"compactions-put-off", "compactions that met damage"},
     {"values", "value files, and how much of them is live"},
     {"merge-chains", "the most merge operands that a read combined, and those in memtables"},
+    {"prepared-transactions", "prepared transactions: name, since when, updates, locks"},
     {"transactions", "open transactions; empty in a read-only opening"},
     {"expires", "1 if keys expire, or did"},
     {"clock", "the time by which keys expire, and what waits for it"},

@@ -174,7 +174,7 @@ TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRep
     std::string bytes = ManifestHeader{.number = FileNumber(1), .database_id = 7}.Encode();
     uint64_t checksum = ManifestHeaderChecksum(bytes);
     checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, head.Encode(), checksum);
-    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x02\x80\x02", checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x03\x80\x80\x40", checksum);
     checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kSeal, EncodeManifestSeal(2, checksum), checksum);
     if (damaged) {
       bytes[kManifestHeaderBytes + kManifestRecordHeaderBytes + 3] ^= 1;
@@ -183,7 +183,7 @@ TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRep
     ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", bytes));
     const absl::Status repaired = RepairTo(nullptr, database.options, "/db", {.logs_lost = true});
     EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
-    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 8, which this version of the library does not know"));
+    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 20, which this version of the library does not know"));
     EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000001").value(), bytes);
     if (damaged) continue;
     const absl::Status refused = database.Open();

@@ -125,13 +125,13 @@ TEST_F(ValueBadDaysTest, AFeatureThatTheLibraryDoesNotKnowRefusesTheDatabase) {
   EXPECT_NE(manifest.find(std::string("\x18\x01\x20", 3)), std::string::npos) << "the feature of value files";
   std::string later = ManifestHeader{.number = FileNumber(1), .database_id = 7}.Encode();
   uint64_t checksum = ManifestHeaderChecksum(later);
-  checksum = AppendManifestRecord(&later, ManifestRecordKind::kEdit, std::string("\x18\x02\xe0\x02", 4), checksum);
+  checksum = AppendManifestRecord(&later, ManifestRecordKind::kEdit, std::string("\x18\x03\xe0\x80\x40", 5), checksum);
   checksum = AppendManifestRecord(&later, ManifestRecordKind::kSeal, EncodeManifestSeal(1, checksum), checksum);
   ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", later));
   const std::string words = Words(database.Open());
   EXPECT_EQ(
       words,
-      "FAILED_PRECONDITION: /db/MANIFEST-000001: offset 40: the database uses feature 8, which this version of the "
+      "FAILED_PRECONDITION: /db/MANIFEST-000001: offset 40: the database uses feature 20, which this version of the "
       "library does not know: open it with a newer version");
   EXPECT_EQ(Words(RepairTo(nullptr, database.options, "/db", {.logs_lost = true})), words);
   EXPECT_EQ(Files(FileKind::kValues), names);
