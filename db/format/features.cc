@@ -16,7 +16,8 @@ constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kFilterFeature = 8;
 constexpr uint64_t kSnapshotsFeature = 16;
 constexpr uint64_t kSystemFamilyFeature = 256;
-constexpr uint64_t kKnownFeatures = 511;
+constexpr uint64_t kHistoryFeature = 1024;
+constexpr uint64_t kKnownFeatures = 511 | kHistoryFeature;
 // Of flags that edits have.
 constexpr std::pair<uint64_t, bool VersionEdit::*> kFlaggedFeatures[] = {{2, &VersionEdit::range_deletes},
                                                                          {kExpiryFeature, &VersionEdit::expires},
@@ -47,7 +48,9 @@ uint64_t FeaturesOf(const VersionEdit& edit) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;
     if (schema.ttl_millis > 0) features |= kExpiryFeature;
     if (!schema.filter.empty()) features |= kFilterFeature;
+    if (schema.history_millis > 0) features |= kHistoryFeature;
   }
+  if (!edit.history_floors.empty()) features |= kHistoryFeature;
   return features;
 }
 

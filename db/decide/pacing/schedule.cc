@@ -40,6 +40,7 @@ bool IsLater(const CompactionCandidate& a, const CompactionCandidate& b) {
 CompactionPolicy PolicyNow(const FamilyFacts& facts) {
   CompactionPolicy now = *facts.policy;
   if (facts.level0_is_read) now.unread_runs = 0;
+  if (facts.history_floor.has_value()) now.all_live_above = *facts.history_floor;
   return now;
 }
 
@@ -51,9 +52,8 @@ FamilyNeed FindNeed(const FamilyFacts& facts) {
   need.debt_bytes = CompactionDebtBytes(version, policy, facts.sketches_sought);
   need.readers_wait = facts.level0_is_read && version.NumRuns(0) > 2 * policy.runs_per_level;
   need.flush = facts.memtable_waits && facts.flushes_waiting == 0 && facts.flushes_running < kFlushesAtATime;
-  need.sketches =
-      !facts.sketches_sought && !facts.sketches_running && facts.flushed &&
-      (MayExceedSpace(version, *facts.policy) || MayShadowValues(version, *facts.policy));
+  need.sketches = !facts.sketches_sought && !facts.sketches_running && facts.flushed &&
+                  (MayExceedSpace(version, *facts.policy) || MayShadowValues(version, *facts.policy));
   need.score = FreeScore(facts);
   return need;
 }
@@ -65,7 +65,7 @@ PickerInput MakePickerInput(const FamilyFacts& facts, SequenceNumber oldest_snap
   return {.version = facts.version,
           .policy = PolicyNow(facts),
           .running = *held,
-          .oldest_snapshot = oldest_snapshot,
+          .oldest_snapshot = facts.OldestReader(oldest_snapshot),
           .at_rest = facts.flushed && facts.at_rest,
           .sketches_sought = facts.sketches_sought,
           .values = facts.values};
@@ -101,8 +101,9 @@ CompactionChoice ChooseCompactions(std::vector<CompactionCandidate> candidates,
       std::vector<const CompactionPlan*> held;
       CompactionPlan plan = PickCompaction(MakePickerInput(facts, slots.oldest_snapshot, &held));
       if (plan.nothing()) {
-        const bool may_change = MayBeHeldBySnapshots(*facts.version, slots.oldest_snapshot);
-        choice.idle.push_back({family, may_change ? std::optional(slots.oldest_snapshot) : std::nullopt});
+        const SequenceNumber oldest = facts.OldestReader(slots.oldest_snapshot);
+        const bool may_change = MayBeHeldBySnapshots(*facts.version, oldest);
+        choice.idle.push_back({family, may_change ? std::optional(oldest) : std::nullopt});
         continue;
       }
       running.push_back(std::make_shared<const CompactionPlan>(std::move(plan)));

@@ -38,7 +38,9 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
     return Opening(there, tuning, directory).Run();
   };
   ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? RetryBesideWriter(open) : open());
-  return std::make_unique<Engine>(std::move(parts));
+  auto engine = std::make_unique<Engine>(std::move(parts));
+  RETURN_IF_ERROR(engine->StartHistories());
+  return engine;
 }
 
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {

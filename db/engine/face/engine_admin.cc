@@ -159,6 +159,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
   if (name == "expires") return std::string(core_->expiry.in_use() || core_->expiry.any_ttl() ? "1" : "0");
   if (name == "clock") return ClockText(core_->expiry.Read());
   if (name == "transactions") return read_only_ ? std::string() : transactions_->ListOpen();
+  if (name == "history") return HistoryText(**resolved);
   const Family& family = **resolved;
   std::optional<HeldView> view;
   CompactionPolicy policy;

@@ -120,6 +120,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   } else if (LocksInUse()) [[unlikely]] {
     return absl::Status(absl::StatusCode::kAborted, {});
   }
+  if (state_->core->time_marks.in_use()) [[unlikely]]
+    RETURN_IF_ERROR(MarkTime());
   RETURN_IF_ERROR(Prepare(batch));
   if (deletes_range_) [[unlikely]] {
     *aftermath = catalog_->range_deletes() ? Aftermath::kCollect : Aftermath::kEnableRanges;
@@ -339,19 +341,6 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
     bytes -= CountedBytes(*by_age[chosen++]->active);
   }
   return Switch(std::span(by_age).first(chosen));
-}
-
-void CommitPipeline::LetGoOfSuperseded() {
-  const size_t enough = state_->core->tuning.memtable_bytes / 128;
-  for (auto& [id, target] : targets_) {
-    if (target.active->SupersededBytes() < enough) continue;
-    StateLock lock(state_);
-    if (target.family->dropped()) continue;
-    MemTableReaders readers = target.family->RenewView(last_, &state_->core->epochs);
-    readers.snapshots = state_->snapshots->Sequences();
-    target.active->SetReaders(std::move(readers));
-    views_renewed_ = true;
-  }
 }
 
 const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
