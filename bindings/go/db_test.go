@@ -229,7 +229,7 @@ func TestErrors(t *testing.T) {
 	if !errors.As(err, &whole) || whole.Message == "" || strings.HasPrefix(whole.Message, "UNAVAILABLE") {
 		t.Error(err)
 	}
-	refused(t, db.Put(make([]byte, 70000), nil), sepal.InvalidArgument)
+	refused(t, db.Put(make([]byte, 17_000_000), nil), sepal.InvalidArgument)
 	refused(t, db.Merge([]byte("k"), nil), sepal.InvalidArgument)
 	_, err = sepal.Open(directory, sepal.Options{Text: "no_such_option=1"})
 	refused(t, err, sepal.InvalidArgument)

@@ -200,6 +200,10 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
                                                   const ReadOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   RETURN_IF_ERROR(CheckSnapshot(options));
+  if (IsOfPast(options)) {
+    ASSIGN_OR_RETURN(const PastRead past, ReadPast(*family, options));
+    return ExplainGet(handle, key, past.options);
+  }
   std::optional<HeldView> view;
   SequenceNumber visible;
   std::optional<ReadFilter> filter;

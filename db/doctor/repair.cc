@@ -222,7 +222,7 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
         .reason =
             absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
                             "tables were merged, so entries that were overwritten or deleted may reappear, and named "
-                            "snapshots are lost, as are prepared transactions that only logs had",
+                            "snapshots and histories are lost, as are prepared transactions that only logs had",
                             ToStd(damage.message()))});
   database_id_ = salvaged.database_id;
   removed_ = salvaged.removed;
@@ -271,11 +271,7 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
     const auto it = families_.find(kept.family);
     if (it != families_.end()) it->second.kept_options = kept.fields;
   }
-  for (const FamilySchema& schema : edit.schemas) {
-    const auto it = families_.find(schema.family);
-    if (it == families_.end()) continue;
-    it->second.schema = schema;
-  }
+  SalvageSchemas(edit);
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
     TakeNumber(table.number);
@@ -404,18 +400,20 @@ absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Dire
 }
 
 ManifestContents Repairing::Snapshot(FileNumber log) {
-  std::vector<ManifestContents::Family> families;
   for (const auto& [id, family] : families_) {
-    families.push_back(
-        {.id = id,
-         .description = DescribeFamily(family.creation, family.options, MakeSchema(family.options, family.schema),
-                                       family.flushed_through),
-         .version = std::make_shared<const Version>(family.order),
-         .tables = family.tables});
     for (const AddedTable& added : family.tables) {
       manifest_.last_sequence = std::max(manifest_.last_sequence, added.table.highest_sequence);
     }
     manifest_.last_sequence = std::max(manifest_.last_sequence, family.flushed_through);
+  }
+  std::vector<ManifestContents::Family> families;
+  for (const auto& [id, family] : families_) {
+    families.push_back({.id = id,
+                        .description = DescribeFamily(
+                            family.creation, family.options,
+                            MakeSchema(family.options, family.schema, manifest_.last_sequence), family.flushed_through),
+                        .version = std::make_shared<const Version>(family.order),
+                        .tables = family.tables});
   }
   VersionEdit head;
   head.features = manifest_.features;

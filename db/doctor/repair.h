@@ -84,6 +84,8 @@ class Repairing {
   void TakeNumber(FileNumber number);
   // Of the logs, and of what is written of them.
   std::vector<SequenceNumber> NamedSequences() const;
+  std::map<ColumnFamilyId, SequenceNumber> HistoryFloors() const;
+  void SalvageSchemas(const VersionEdit& edit);
   void TellOfLostSnapshots(const std::string& manifest);
   // What the manifest says.
   absl::Status ReadManifest();

@@ -65,7 +65,8 @@ absl::Status Repairing::ReplayLogs() {
        .memtable_bytes = tuning_.memtable_bytes,
        .settle_reference = [this](ColumnFamilyId id, std::string_view key, std::string_view* value,
                                   std::string* settled) { return SettleLogged(id, key, value, settled); },
-       .snapshots = NamedSequences()});
+       .snapshots = NamedSequences(),
+       .history_floors = HistoryFloors()});
   AddFamilies(&replay);
   RETURN_IF_ERROR(ReadLogsInto(&replay));
   // Which of them had the updates that are left out, nobody says.
@@ -115,7 +116,8 @@ absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<c
   // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
   // delete is to take away.
   const TableOutputContext context = OutputContext(family);
-  const std::vector<SequenceNumber> standing = StandingThrough(NamedSequences(), memtable->LastSequence());
+  const std::vector<SequenceNumber> standing =
+      StandingThrough(NamedSequences(), family.schema.SettledThrough(memtable->LastSequence()));
   ASSIGN_OR_RETURN(
       const std::vector<TableMetadata> tables,
       FlushMemTablesAndRanges(

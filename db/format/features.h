@@ -16,7 +16,8 @@ enum class Feature : uint64_t {
   kChunkedValues = 64,
   kCompressedValues = 128,  // in value files
   kSystemFamily = 256,
-  kLongKeys = 512,          // longer than kMaxShortKeyBytes
+  kLongKeys = 512,  // longer than kMaxShortKeyBytes
+  kHistories = 1024,
 };
 
 class Features {

@@ -6,7 +6,7 @@
 // | kind | row                  | name                        | value                  |
 // |------|----------------------|-----------------------------|------------------------|
 // | 1    | prepared transaction | that of the transaction     | prepared_transaction.h |
-// | 2    | time mark            | sequence number, big-endian | a time                 |
+// | 2    | time mark            | sequence number, big-endian | time_mark.h            |
 //
 // Laws:
 //   - the family has the highest id and the empty name, which users can give to none. Its comparator is bytewise, and

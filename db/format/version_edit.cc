@@ -35,9 +35,10 @@ enum Tag : uint32_t {
   kSnapshotCreated = 30,
   kSnapshotDropped = 32,
   kClockFloor = 36,
+  kHistoryFloor = 40,
 };
 
-enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
+enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8, kHistory = 10 };
 enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5, kValueLinks = 6 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
@@ -206,6 +207,12 @@ std::vector<FilterEpoch> TakeFilterEpochs(Decoder* in) {
   return epochs;
 }
 
+void TakeHistory(Decoder* in, FamilySchema* schema) {
+  schema->history_millis = in->Varint();
+  schema->history_floor = TakeSequence(in);
+  if (schema->history_millis == 0) in->Fail();
+}
+
 absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
   FamilySchema schema{.family = TakeFamily(in)};
   RETURN_IF_ERROR(TakeFields("schema of a column family", in->Bytes(in->remaining()),
@@ -222,6 +229,9 @@ absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
                                    return true;
                                  case kFilterEpochs:
                                    schema.filter_epochs = TakeFilterEpochs(field);
+                                   return true;
+                                 case kHistory:
+                                   TakeHistory(field, &schema);
                                    return true;
                                }
                                return false;
@@ -276,14 +286,25 @@ ClockFloor TakeClockFloor(Decoder* in) {
   return {now, in->Varint()};
 }
 
-FlushedThrough TakeFlushedThrough(Decoder* in) {
+// How far a family has come.
+void TakeMark(uint32_t tag, Decoder* in, VersionEdit* edit) {
   const ColumnFamilyId family = TakeFamily(in);
-  return {family, TakeSequence(in)};
+  const SequenceNumber sequence = TakeSequence(in);
+  if (tag == kFlushedThrough) {
+    edit->flushed_through.push_back({family, sequence});
+  } else {
+    edit->history_floors.push_back({family, sequence});
+  }
 }
 
 ClosedLog TakeClosedLog(Decoder* in) {
   const FileNumber number = TakeFileNumber(in);
   return {number, in->Varint()};
+}
+
+absl::StatusOr<bool> Took(const absl::Status& status) {
+  if (!status.ok()) return status;
+  return true;
 }
 
 // Returns false for an unknown tag.
@@ -310,9 +331,6 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kFamilyDropped:
       edit->dropped_families.push_back(TakeFamily(in));
       return true;
-    case kFlushedThrough:
-      edit->flushed_through.push_back(TakeFlushedThrough(in));
-      return true;
     case kTableAdded:
       edit->added_tables.push_back(TakeTable(in));
       return true;
@@ -326,23 +344,23 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       RETURN_IF_ERROR(TakeFeatures(in->Varint(), edit));
       return true;
     case kTableAddedWithFields:
-      RETURN_IF_ERROR(TakeTableWithFields(in, edit));
-      return true;
+      return Took(TakeTableWithFields(in, edit));
     case kKeptOptions:
-      RETURN_IF_ERROR(TakeKeptOptions(in, edit));
-      return true;
+      return Took(TakeKeptOptions(in, edit));
     case kFamilySchema:
-      RETURN_IF_ERROR(TakeSchema(in, edit));
-      return true;
+      return Took(TakeSchema(in, edit));
     case kLogDirectory:
-      RETURN_IF_ERROR(TakeLogDirectory(in, edit));
-      return true;
+      return Took(TakeLogDirectory(in, edit));
     case kSnapshotCreated:
     case kSnapshotDropped:
       RETURN_IF_ERROR(TakeSnapshot(tag, in, edit));
       return true;
     case kClockFloor:
       SetOnce(&edit->clock_floor, TakeClockFloor(in), in);
+      return true;
+    case kFlushedThrough:
+    case kHistoryFloor:
+      TakeMark(tag, in, edit);
       return true;
   }
   return false;
@@ -356,16 +374,22 @@ void PutSchema(std::string* out, const FamilySchema& schema) {
   }
   if (schema.ttl_millis > 0) fields.Field(kTtl, [&](std::string* ttl) { PutVarint(ttl, schema.ttl_millis); });
   if (!schema.filter.empty()) fields.Field(kFilter, [&](std::string* name) { *name += schema.filter; });
-  if (schema.filter_epochs.empty()) return;
-  fields.Field(kFilterEpochs, [&](std::string* f) {
-    for (const FilterEpoch& epoch : schema.filter_epochs) {
-      PutVarint(f, epoch.sequence.value());
-      PutLengthPrefixed(f, epoch.epoch);
-    }
+  if (!schema.filter_epochs.empty()) {
+    fields.Field(kFilterEpochs, [&](std::string* f) {
+      for (const FilterEpoch& epoch : schema.filter_epochs) {
+        PutVarint(f, epoch.sequence.value());
+        PutLengthPrefixed(f, epoch.epoch);
+      }
+    });
+  }
+  if (schema.history_millis == 0) return;
+  fields.Field(kHistory, [&](std::string* f) {
+    PutVarint(f, schema.history_millis);
+    PutVarint(f, schema.history_floor.value());
   });
 }
 
-// What data means: features, the clock, snapshots and schemas.
+// What data means: features, the clock, snapshots, schemas and floors of histories.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
   if (const Features features = FeaturesOf(edit); features != Features()) {
     w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features.bits()); });
@@ -379,6 +403,12 @@ void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
   PutSnapshots(edit, w);
   for (const FamilySchema& schema : edit.schemas) {
     w->Field(kFamilySchema, [&](std::string* f) { PutSchema(f, schema); });
+  }
+  for (const HistoryFloor& floor : edit.history_floors) {
+    w->Field(kHistoryFloor, [&](std::string* f) {
+      PutVarint(f, floor.family.value());
+      PutVarint(f, floor.sequence.value());
+    });
   }
 }
 

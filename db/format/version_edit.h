@@ -23,7 +23,7 @@
 // |     |                      | 4: expiring puts, 8: filters of compactions, 16: named snapshots, 32: value files, |
 // |     |                      | 64: chunked values, 128: compressed values in value files, 256: a system family     |
 // |     |                      | (system_row.h), which has the id 0xFFFFFFFF and the empty name, 512: keys longer   |
-// |     |                      | than 64 KiB                                                                        |
+// |     |                      | than 64 KiB, 1024: histories                                                       |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
@@ -36,9 +36,10 @@
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
 // |     |                      | merge operator; 4: the time to live in milliseconds; 6, bytes: the name of the     |
-// |     |                      | filter; and 8: its epochs, from the oldest: for each a sequence number, more than  |
-// |     |                      | the one before and at most kMaxSequenceNumber, and at most 64 bytes. Written only  |
-// |     |                      | if there are any                                                                   |
+// |     |                      | filter; 8: its epochs, from the oldest: for each a sequence number, more than      |
+// |     |                      | the one before and at most kMaxSequenceNumber, and at most 64 bytes; and 10: for   |
+// |     |                      | how many milliseconds, more than 0, it keeps its history, and the floor of that, a |
+// |     |                      | sequence number. Written only if there are any                                     |
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
@@ -48,6 +49,8 @@
 // | 36  | clock floor          | two times in milliseconds since 1970: the greatest that anybody took for now, and  |
 // |     |                      | the greatest up to which jobs removed what had expired. Written only with          |
 // |     |                      | expiring puts                                                                      |
+// | 40  | history floor        | id varint32, sequence: what only readers below it would see may be gone from the   |
+// |     |                      | family, which keeps its history                                                    |
 //
 // Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10, 22, 29 and 36 occur at most once in an edit.
 // Removals of an edit apply before its additions, so that a table may move between levels, and drops of snapshots
@@ -81,6 +84,13 @@ struct FlushedThrough {
   ColumnFamilyId family;
   SequenceNumber sequence;
   friend bool operator==(const FlushedThrough&, const FlushedThrough&) = default;
+};
+
+// Of a family that keeps its history: see FamilySchema::history_floor, which this raises.
+struct HistoryFloor {
+  ColumnFamilyId family;
+  SequenceNumber sequence;
+  friend bool operator==(const HistoryFloor&, const HistoryFloor&) = default;
 };
 
 struct AddedTable {
@@ -125,7 +135,13 @@ struct FamilySchema {
   std::string filter = {};          // its name; empty: none
   // Ascending; none: the filter has refused nothing so far. Those that no reader needs any more are left out.
   std::vector<FilterEpoch> filter_epochs = {};
-  bool empty() const { return merge_operator.empty() && ttl_millis == 0 && filter.empty(); }
+  uint64_t history_millis = 0;        // for how long what was overwritten is kept; 0: no history
+  SequenceNumber history_floor = {};  // with a history: as of any number from here on the family can be read
+  bool empty() const { return merge_operator.empty() && ttl_millis == 0 && filter.empty() && history_millis == 0; }
+  // Of the family's updates up to `last`, readers to come may stand anywhere above the result.
+  SequenceNumber SettledThrough(SequenceNumber last) const {
+    return history_millis > 0 && history_floor < last ? history_floor : last;
+  }
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
 };
 
@@ -171,6 +187,7 @@ struct VersionEdit {
   std::vector<std::string> dropped_snapshots;
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
+  std::vector<HistoryFloor> history_floors;
   std::vector<AddedTable> added_tables;
   std::vector<RemovedTable> removed_tables;
   std::optional<ClosedLog> closed_log;

@@ -12,10 +12,11 @@ namespace {
 
 constexpr Features kKnownFeatures = Feature::kMerges | Feature::kRangeDeletes | Feature::kExpiry | Feature::kFilters |
                                     Feature::kSnapshots | Feature::kValueFiles | Feature::kChunkedValues |
-                                    Feature::kCompressedValues | Feature::kSystemFamily | Feature::kLongKeys;
+                                    Feature::kCompressedValues | Feature::kSystemFamily | Feature::kLongKeys |
+                                    Feature::kHistories;
 // What an edit has tells of these.
 constexpr Features kEvidentFeatures =
-    Feature::kMerges | Feature::kFilters | Feature::kSnapshots | Feature::kSystemFamily;
+    Feature::kMerges | Feature::kFilters | Feature::kSnapshots | Feature::kSystemFamily | Feature::kHistories;
 
 // The only place that refuses what a newer library has written on purpose.
 absl::Status CheckFeatures(Features features) {
@@ -39,7 +40,9 @@ Features FeaturesOf(const VersionEdit& edit) {
     if (!schema.merge_operator.empty()) features |= Feature::kMerges;
     if (schema.ttl_millis > 0) features |= Feature::kExpiry;
     if (!schema.filter.empty()) features |= Feature::kFilters;
+    if (schema.history_millis > 0) features |= Feature::kHistories;
   }
+  if (!edit.history_floors.empty()) features |= Feature::kHistories;
   return features;
 }
 

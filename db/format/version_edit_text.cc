@@ -20,6 +20,10 @@ std::string SchemaText(const FamilySchema& schema) {
     s += absl::StrFormat("the filter of family %u is at epoch \"%s\" from sequence %u on\n", family,
                          Printable(epoch.epoch), epoch.sequence.value());
   }
+  if (schema.history_millis > 0) {
+    s += absl::StrFormat("family %u keeps its history for %u ms, from sequence %u on\n", family, schema.history_millis,
+                         schema.history_floor.value());
+  }
   return s;
 }
 
@@ -74,6 +78,10 @@ std::string ToString(const VersionEdit& edit) {
   }
   for (const FlushedThrough& flushed : edit.flushed_through) {
     s += absl::StrFormat("family %u flushed through %u\n", flushed.family.value(), flushed.sequence.value());
+  }
+  for (const HistoryFloor& floor : edit.history_floors) {
+    s += absl::StrFormat("family %u keeps its history from sequence %u on\n", floor.family.value(),
+                         floor.sequence.value());
   }
   for (const RemovedTable& removed : edit.removed_tables) {
     s += absl::StrFormat("family %u level %d remove table %06u\n", removed.family.value(), removed.level,

@@ -35,6 +35,7 @@
 //   Internal            a file operation failed
 //   Aborted             a read-only view has been overtaken by the writer: call CatchUp, or open it again; or a
 //                       transaction ended (sepal/transaction.h)
+//   OutOfRange          a read as of a moment that is older than the history (sepal/history.h)
 //   DeadlineExceeded    the lock of a transaction was not free in time: a second, for writes without one
 //
 // If a write or a sync fails, or if a background job fails for a reason other than damaged data or a full disk, the
@@ -86,6 +87,7 @@
 #include "sepal/context_filter.h"
 #include "sepal/explanation.h"
 #include "sepal/export.h"
+#include "sepal/history.h"
 #include "sepal/iterator.h"
 #include "sepal/key_filter.h"
 #include "sepal/merge_operator.h"
@@ -145,8 +147,8 @@ struct Range {
   std::string_view end = {};    // exclusive
 };
 
-// With PutStream and ReadValue (sepal/value_stream.h).
-class SEPAL_EXPORT DB : public ValueStreams {
+// With PutStream and ReadValue (sepal/value_stream.h), and History (sepal/history.h).
+class SEPAL_EXPORT DB : public Histories {
  public:
   // Opens the database in `directory`, or creates it. Unless it is opened read-only, the database holds an exclusive
   // lock on `directory` and on `log_directory` until it is closed.

@@ -65,6 +65,12 @@ struct ColumnFamilyOptions {
   // expire. Not negative, and at most a million days. The database keeps it: 0 is what the family had before, and
   // another than that is refused (InvalidArgument). A family that had none gets it for the puts to come.
   std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
+  // For how long the database keeps what was overwritten or deleted, so that the family can be read as of any moment
+  // since (sepal/history.h). 0: no history; not negative, and at most a million days. Not set: as the family had it
+  // before, and none for a new one. A history begins empty, with the opening that gives it; one that gets longer grows,
+  // and one that gets shorter shrinks with the next flushes and compactions. Cannot be combined with a `context_filter`
+  // (InvalidArgument). A library that does not know histories refuses a database that has one.
+  std::optional<std::chrono::milliseconds> history = {};
   // The codec of data blocks, and of values in value files. What shrinks by less than an eighth is stored uncompressed.
   CompressionKind compression = CompressionKind::kSnappy;
   // The codec of each level's blocks, from the first; deeper levels use the last entry. Empty: `compression`. A table
@@ -195,6 +201,11 @@ struct ReadOptions {
   // Read as of this snapshot, which must belong to the same database (else InvalidArgument); null: as of now. It must
   // live until the call returns; an iterator does not need it afterwards.
   const Snapshot* snapshot = nullptr;
+  // Read as of that moment, at most one of these and `snapshot` (else InvalidArgument): when the newest visible update
+  // was the one with that sequence number (Snapshot::sequence), or as of that time by the wall clock. For column
+  // families with a history (sepal/history.h).
+  std::optional<uint64_t> as_of_sequence = {};
+  std::optional<std::chrono::system_clock::time_point> as_of_time = {};
   // Keep blocks that are read in the cache. Turn it off for scans over much more data than fits.
   bool fill_cache = true;
   // For iterators, scans and MultiGet: what is asked about a key before its value is touched (sepal/key_filter.h);

@@ -24,6 +24,9 @@ History::History(uint64_t seed, Threads threads, reliability::Parts kept)
   database_.options.family.comparator = RandomComparator(&random_);
   RandomizeOptions();
   database_.tuning = RandomTuning(&random_);
+  // A history keeps many values. In smaller files their headers alone would be garbage enough to move them for ever.
+  uint64_t* const file_bytes = &database_.tuning.value_file_bytes;
+  if (history_millis_ > 0) *file_bytes = std::max(*file_bytes, uint64_t{2048});
   if (database_.clock != nullptr) model_.AdvanceTo(database_.clock->UnixMicros() / 1000);
   model_.CreateFamily("default", database_.options.family.comparator);
 }
@@ -31,6 +34,7 @@ History::History(uint64_t seed, Threads threads, reliability::Parts kept)
 void History::RandomizeOptions() {
   ColumnFamilyOptions* const family = &database_.options.family;
   RandomizeFamily(&random_, family);
+  family->history = std::chrono::milliseconds(history_millis_);
   if (!filters_) return;
   family->merge_operator = nullptr;
   family->compaction_filter = std::make_shared<FirstLetterFilter>();
@@ -139,6 +143,8 @@ bool History::FindFamily(const std::string& name) {
 
 bool History::Succeeded(const absl::Status& status, std::string_view what) {
   if (status.ok()) return true;
+  // A moment that was given up; or one before the family was made.
+  if (history_millis_ > 0 && absl::IsOutOfRange(status)) return false;
   if (!crashed_) Fail(absl::StrFormat("%s: %s", what, status.ToString()));
   return false;
 }
@@ -229,7 +235,10 @@ void History::Settle() {
   }
   SettleNames();
   if (failed() || crashed_) return;
-  const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
+  const uint64_t lowest = power_lost_ ? synced_ : acknowledged_;
+  // What is lost leaves its numbers to others.
+  std::erase_if(moments_, [lowest](const PastMoment& moment) { return moment.batch > lowest; });
+  const uint64_t survivors = FindSurvivors(lowest, model_.latest());
   if (failed() || crashed_) return;
   model_.TruncateAfter(survivors);
   acknowledged_ = synced_ = survivors;

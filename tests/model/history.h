@@ -46,6 +46,11 @@ class History {
     std::shared_ptr<const Snapshot> snapshot;
     uint64_t batch;
   };
+  // What was visible once a batch had been acknowledged.
+  struct PastMoment {
+    uint64_t batch;
+    uint64_t sequence;
+  };
   struct NamedModel {
     uint64_t batch;
     uint64_t expires_millis;  // 0: never
@@ -131,6 +136,7 @@ class History {
 
   // history_reads.cc: what looks at it.
   Moment RandomMoment();
+  void NoteMoment();
   void GetOne();
   void GetMany();
   void AskKeyMayExist();
@@ -148,9 +154,12 @@ class History {
   const bool deletes_ranges_ = seed_ % 3 != 0;
   // Without merges: what a crash has left is told by what is shown, and operands would build on what is not.
   const bool filters_ = seed_ % 4 == 1;
+  // For how long; 0: families keep none. The shorter one is given up again and again.
+  const uint64_t history_millis_ = seed_ % 5 == 2 ? 1000 * kClockStepMillis : seed_ % 5 == 4 ? 2 * kClockStepMillis : 0;
   Model model_;
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;
+  std::vector<PastMoment> moments_;
   std::map<std::string, NamedModel> named_;
   std::vector<HeldIterator> iterators_;
   std::vector<HeldPin> pins_;

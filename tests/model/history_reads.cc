@@ -13,8 +13,18 @@ History::Moment History::RandomMoment() {
     const HeldSnapshot& held = snapshots_[random_.Uniform(snapshots_.size())];
     moment.options.snapshot = held.snapshot.get();
     moment.batch = held.batch;
+  } else if (!moments_.empty() && random_.OneIn(2)) {
+    const PastMoment& past = moments_[random_.Uniform(moments_.size())];
+    moment.options.as_of_sequence = past.sequence;
+    moment.batch = past.batch;
   }
   return moment;
+}
+
+void History::NoteMoment() {
+  if (history_millis_ == 0) return;
+  if (moments_.size() > 200) moments_.erase(moments_.begin(), moments_.begin() + 100);
+  moments_.push_back({model_.latest(), database_.db->GetSnapshot()->sequence()});
 }
 
 void History::GetOne() {
@@ -90,6 +100,10 @@ void History::MakeIterator() {
     held.expected.push_back(std::move(entry));
   }
   held.iterator = database_.db->NewIterator(Handle(held.family), moment.options);
+  if (absl::IsOutOfRange(held.iterator->status())) {
+    Succeeded(held.iterator->status(), "iterator");
+    return;
+  }
   held.place = held.expected.size();
   Expect(!held.iterator->Valid(), "a new iterator stands somewhere");
   iterators_.push_back(std::move(held));

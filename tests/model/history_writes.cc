@@ -182,6 +182,7 @@ void History::SetEpoch() {
   model_.SetEpoch(family, epoch);
   if (!Succeeded(set, "epoch") || crashed_) return;
   acknowledged_ = synced_ = model_.latest();
+  NoteMoment();
 }
 
 absl::Status History::WriteAsTransaction(const std::vector<Update>& batch, const WriteOptions& options) {
@@ -225,6 +226,7 @@ void History::Write(const std::vector<Update>& batch, bool as_batch) {
   if (!Succeeded(written, "write") || crashed_) return;
   acknowledged_ = model_.latest();
   if (options.sync) synced_ = acknowledged_;
+  NoteMoment();
 }
 
 void History::WriteOne() { Write({RandomUpdate(RandomFamily())}, /*as_batch=*/random_.OneIn(4)); }

@@ -190,7 +190,7 @@ fn errors() {
     let locked = Db::open(&Options::new(), &directory.0).err().unwrap();
     assert!(matches!(locked, Error::Unavailable(_)), "{locked}");
     assert!(!locked.message().is_empty() && !locked.to_string().starts_with("UNAVAILABLE"));
-    assert!(matches!(db.put(vec![b'k'; 70000], "v"), Err(Error::InvalidArgument(_))));
+    assert!(matches!(db.put(vec![b'k'; 17_000_000], "v"), Err(Error::InvalidArgument(_))));
     assert!(matches!(db.merge("k", "v"), Err(Error::InvalidArgument(_))));
     assert!(matches!(db.delete_range("z", Some(b"a")), Err(Error::InvalidArgument(_))));
     let exists = Options::new().create_if_missing(true).error_if_exists(true);

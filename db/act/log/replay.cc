@@ -15,6 +15,9 @@ void Replay::AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed
                        std::shared_ptr<MemTable> memtable) {
   Family family{.order = order, .flushed_through = flushed_through};
   family.memtable = std::move(memtable);
+  const auto floor = options_.history_floors.find(id);
+  family.standing =
+      StandingThrough(options_.snapshots, floor != options_.history_floors.end() ? floor->second : kMaxSequenceNumber);
   if (version != nullptr && version->NumRuns(0) > 0) {
     family.level0_through = version->level(0).front()->highest_sequence();
   }
@@ -129,7 +132,7 @@ void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
   if (end.has_value() && !family.order.Less(entry.key, *end)) return;
   family.memtable->AddRangeTombstone({.begin = entry.key, .end = end, .sequence = sequence},
-                                     [&]() -> Stripes { return standing_; });
+                                     [&]() -> Stripes { return family.standing; });
 }
 
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,

@@ -40,6 +40,7 @@ class Replay {
     // The highest sequence number in level 0, whose tables keep theirs: what is replayed is newer.
     SequenceNumber level0_through = {};
     std::shared_ptr<MemTable> memtable = nullptr;  // null: nothing was replayed, or all of it is flushed
+    std::vector<SequenceNumber> standing = {};     // where readers to come may stand: at these, or above the last
   };
   using NewMemTable = std::function<std::shared_ptr<MemTable>(const KeyOrder& order)>;
   struct Options {
@@ -62,6 +63,8 @@ class Replay {
         settle_reference = nullptr;
     // That will be read at, ascending.
     std::vector<SequenceNumber> snapshots = {};
+    // Of families that keep their history: anything from there on will be read at.
+    std::map<ColumnFamilyId, SequenceNumber> history_floors = {};
     // Adds a delete of a range to a memtable that is being read. Null: none is.
     std::function<void(ColumnFamilyId id, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry)>
         delete_range = nullptr;
@@ -109,7 +112,6 @@ class Replay {
   absl::Status FlushFamily(ColumnFamilyId id, Family* family);
 
   const Options options_;
-  const std::vector<SequenceNumber> standing_ = StandingThrough(options_.snapshots, kMaxSequenceNumber);
   std::map<ColumnFamilyId, Family> families_;
   std::vector<LoggedBatch> kept_;
   size_t kept_bytes_ = 0;

@@ -56,6 +56,7 @@
 
 #include "sepal/options.h"
 #include "sepal/statistics.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 
@@ -79,6 +80,8 @@ struct CompactionPolicy {
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.
   double max_space_amplification = 2;
+  // Runs with updates above it count as live, whole: what these overwrote is kept for readers of the past.
+  SequenceNumber all_live_above = kMaxSequenceNumber;
   // Values come back from value files into the last level.
   bool last_level_inline = false;
   // The codec of each level. What changes it by going down is written anew.

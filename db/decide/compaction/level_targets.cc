@@ -35,11 +35,22 @@ uint64_t OldestRunBytes(const Version& version) {
   return totals.bytes + totals.value_bytes;
 }
 
+// The oldest run, and what is kept for readers of the past.
+TableTotals SurelyLive(const Version& version, const CompactionPolicy& policy) {
+  TableTotals live = version.runs().back().run->sums().totals;
+  if (policy.all_live_above == kMaxSequenceNumber) return live;
+  for (const LevelRun& r : version.runs().first(version.runs().size() - 1)) {
+    if (r.run->highest_sequence() > policy.all_live_above) live = live + r.run->sums().totals;
+  }
+  return live;
+}
+
 // Where values lie in value files, entries are taken for equally large wherever their values are.
-uint64_t LiveBytesWithValues(const Version& version) {
-  if (version.ValueBytes() == 0) return EstimatedLiveBytes(version);
+uint64_t LiveBytesWithValues(const Version& version, const CompactionPolicy& policy) {
+  const TableTotals sure = SurelyLive(version, policy);
+  if (version.ValueBytes() == 0) return std::max(sure.bytes, EstimatedLiveBytes(version));
   const double all = static_cast<double>(version.Bytes() + version.ValueBytes());
-  return std::max(OldestRunBytes(version), static_cast<uint64_t>(all * EstimatedLiveShare(version)));
+  return std::max(sure.bytes + sure.value_bytes, static_cast<uint64_t>(all * EstimatedLiveShare(version)));
 }
 
 }  // namespace
@@ -112,7 +123,7 @@ bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
 
 uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy) {
   if (!MayExceedSpace(version, policy)) return 0;
-  const double allowed = policy.max_space_amplification * static_cast<double>(LiveBytesWithValues(version));
+  const double allowed = policy.max_space_amplification * static_cast<double>(LiveBytesWithValues(version, policy));
   const double bytes = static_cast<double>(version.Bytes() + version.ValueBytes());
   return bytes > allowed ? static_cast<uint64_t>(std::ceil(bytes - allowed)) : 0;
 }
@@ -129,9 +140,9 @@ bool MayShadowValues(const Version& version, const CompactionPolicy& policy) {
 bool ShadowsValues(const Version& version, const CompactionPolicy& policy) {
   if (!MayShadowValues(version, policy)) return false;
   const uint64_t all = version.ValueBytes();
-  const uint64_t oldest = version.runs().back().run->sums().totals.value_bytes;
+  const uint64_t sure = SurelyLive(version, policy).value_bytes;
   const auto live = static_cast<uint64_t>(static_cast<double>(all) * EstimatedLiveShare(version));
-  const uint64_t shadowed = std::min(all - std::min(all, live), all - oldest);
+  const uint64_t shadowed = std::min(all - std::min(all, live), all - sure);
   const double most = MostShadowed(policy.max_space_amplification) * static_cast<double>(all - shadowed);
   return shadowed > policy.memtable_bytes && static_cast<double>(shadowed) > most;
 }

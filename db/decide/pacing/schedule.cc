@@ -40,6 +40,7 @@ bool IsLater(const CompactionCandidate& a, const CompactionCandidate& b) {
 CompactionPolicy PolicyNow(const FamilyFacts& facts) {
   CompactionPolicy now = *facts.policy;
   if (facts.level0_is_read) now.unread_runs = 0;
+  if (facts.history_floor.has_value()) now.all_live_above = *facts.history_floor;
   return now;
 }
 
@@ -64,7 +65,7 @@ PickerInput MakePickerInput(const FamilyFacts& facts, SequenceNumber oldest_snap
   return {.version = facts.version,
           .policy = PolicyNow(facts),
           .running = *held,
-          .oldest_snapshot = oldest_snapshot,
+          .oldest_snapshot = facts.OldestReader(oldest_snapshot),
           .at_rest = facts.flushed && facts.at_rest,
           .is_read = facts.flushed && facts.tree_is_read,
           .sketches_sought = facts.sketches_sought,
@@ -101,8 +102,9 @@ CompactionChoice ChooseCompactions(std::vector<CompactionCandidate> candidates,
       std::vector<const CompactionPlan*> held;
       CompactionPlan plan = PickCompaction(MakePickerInput(facts, slots.oldest_snapshot, &held));
       if (plan.nothing()) {
-        const bool may_change = MayBeHeldBySnapshots(*facts.version, slots.oldest_snapshot);
-        choice.idle.push_back({family, may_change ? std::optional(slots.oldest_snapshot) : std::nullopt});
+        const SequenceNumber oldest = facts.OldestReader(slots.oldest_snapshot);
+        const bool may_change = MayBeHeldBySnapshots(*facts.version, oldest);
+        choice.idle.push_back({family, may_change ? std::optional(oldest) : std::nullopt});
         continue;
       }
       running.push_back(std::make_shared<const CompactionPlan>(std::move(plan)));

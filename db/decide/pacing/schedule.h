@@ -65,6 +65,13 @@ struct FamilyFacts {
   bool sketches_running = false;
   bool sketches_sought = false;
   const ValueCollection* values = nullptr;
+  // Of a family that keeps its history: where its oldest readers may stand, from the next job on.
+  std::optional<SequenceNumber> history_floor = {};
+
+  // Below which nobody looks.
+  SequenceNumber OldestReader(SequenceNumber oldest_snapshot) const {
+    return history_floor.has_value() && *history_floor < oldest_snapshot ? *history_floor : oldest_snapshot;
+  }
 };
 
 // What a look for work finds in one family.

@@ -14,6 +14,20 @@ Retention::Retention(RetentionOptions options)
   SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
 }
 
+size_t Retention::StripeAbove(SequenceNumber sequence) const {
+  const SequenceNumber last = options_.snapshots.back();
+  if (sequence <= last) [[likely]]
+    return sepal::StripeOf(options_.snapshots, sequence);
+  return options_.snapshots.size() + static_cast<size_t>(sequence.value() - last.value() - 1);
+}
+
+SequenceNumber Retention::StripeBegin() const {
+  if (stripe_ == 0) return SequenceNumber(0);
+  const size_t last = options_.snapshots.size() - 1;
+  if (stripe_ <= last) return options_.snapshots[stripe_ - 1].next();
+  return SequenceNumber(options_.snapshots[last].value() + 1 + (stripe_ - last - 1));
+}
+
 bool Retention::IsCovered(const InternalKeyView& key) {
   const std::span<const SequenceNumber> deletes = ranges_.Covering(key.user_key);
   under_range_ = !deletes.empty();
@@ -22,7 +36,7 @@ bool Retention::IsCovered(const InternalKeyView& key) {
   if (above == deletes.rend()) return false;
   // The next delete above it; if that one is of another stripe, so are those above.
   const size_t stripe = StripeOf(key.sequence());
-  if (stripe == options_.snapshots.size() || stripe != StripeOf(*above)) {
+  if (stripe >= options_.snapshots.size() || stripe != StripeOf(*above)) {
     kept_under_ = std::min(kept_under_.value_or(*above), *above);
     return false;
   }

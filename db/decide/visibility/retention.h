@@ -1,7 +1,9 @@
 // Which versions of a key survive a flush or a compaction. Pure apart from the place in the stream.
 //
 // Snapshots cut history into *stripes*: an entry belongs to the oldest snapshot that sees it. Within a stripe only the
-// newest entry of a key can ever be seen. Fed all entries in internal key order, of each key:
+// newest entry of a key can ever be seen. Above the last snapshot each sequence number is a stripe of its own: readers
+// may stand anywhere there, so nothing there is dropped. A family that keeps its history ends its snapshots at the
+// floor of that. Fed all entries in internal key order, of each key:
 //   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
 //   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
 //   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
@@ -46,8 +48,9 @@ namespace sepal {
 
 struct RetentionOptions {
   KeyOrder order = {};
-  // Ascending: what readers may look at. Must end with a sequence number at or above which every snapshot to come will
-  // stand: the last published one, taken no later than the live snapshots.
+  // Ascending: what readers may look at. Must end with a sequence number at or above which every reader to come will
+  // stand: the last published one, taken no later than the live snapshots, or the floor of the family's history if that
+  // is lower.
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
@@ -291,12 +294,11 @@ class Retention {
   size_t StripeOf(SequenceNumber sequence) const {
     if (sequence <= options_.snapshots.front()) [[likely]]
       return 0;
-    return sepal::StripeOf(options_.snapshots, sequence);
+    return StripeAbove(sequence);
   }
+  size_t StripeAbove(SequenceNumber sequence) const;
   // The lowest sequence number of the stripe.
-  SequenceNumber StripeBegin() const {
-    return stripe_ == 0 ? SequenceNumber(0) : options_.snapshots[stripe_ - 1].next();
-  }
+  SequenceNumber StripeBegin() const;
   // What stands over the entries that follow in the stripe.
   enum class Cover : uint8_t {
     kNone,

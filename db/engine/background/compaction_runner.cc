@@ -225,7 +225,7 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
       GuardBitsOfCompaction(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
-  std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
+  std::vector<SequenceNumber> snapshots = snapshots_->ForJob(family);
   const std::vector<SequenceNumber> held = state_->snapshots->Sequences();
   RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
   std::shared_ptr<const StripeFilter> filter;

@@ -165,7 +165,7 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
   std::vector<std::shared_ptr<const MemTable>> memtables;
   uint64_t entries = 0;
   bool early = true;
-  flushed.snapshots = snapshots_->ForJob();
+  flushed.snapshots = snapshots_->ForJob(*family);
   for (const ImmutableMemTable& immutable : taken.immutables) {
     memtables.push_back(immutable.memtable);
     entries += immutable.memtable->EntryCount();

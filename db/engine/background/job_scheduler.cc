@@ -86,7 +86,7 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
     next = std::min(next, need.demand_due);
     if (need.flush) look.flushes.push_back(&family);
     if (need.sketches) look.sketches.push_back(&family);
-    if (!need.MayCompact(oldest)) continue;
+    if (!need.MayCompact(family->history.Due(oldest))) continue;
     look.candidates.push_back({.family = look.families.size(), .score = need.score});
     look.families.push_back(&family);
   }

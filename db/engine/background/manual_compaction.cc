@@ -29,7 +29,7 @@ uint64_t BytesOf(const Version& version, const CompactRangeOptions& options) {
 
 SequenceNumber FilterEpochOf(const EngineState* state, const Family& family) {
   StateLock lock(state);
-  const SequenceNumber oldest = state->OldestSnapshot();
+  const SequenceNumber oldest = family.history.Due(state->OldestSnapshot());
   const std::unique_ptr<const StripeFilter> filter = family.FilterForJob({&oldest, 1});
   return filter != nullptr ? filter->newest() : SequenceNumber(0);
 }

@@ -12,8 +12,8 @@ SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state
   kept_for_any_.store(true, std::memory_order_relaxed);
 }
 
-std::vector<SequenceNumber> SnapshotWatch::ForJob() {
-  const SequenceNumber visible = state_->VisibleSequence();
+std::vector<SequenceNumber> SnapshotWatch::ForJob(const Family& family) {
+  const SequenceNumber settled = family.history.GiveUp(state_->VisibleSequence());
   std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   if (!snapshots.empty()) {
     // Should they be released before this is noted: the job's end looks for what is due.
@@ -21,7 +21,8 @@ std::vector<SequenceNumber> SnapshotWatch::ForJob() {
     kept_for_ = std::max(kept_for_.value_or(snapshots.back()), snapshots.back());
     kept_for_any_.store(true, std::memory_order_relaxed);
   }
-  if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
+  if (family.history.on()) return StandingThrough(snapshots, settled);
+  if (snapshots.empty() || snapshots.back() < settled) snapshots.push_back(settled);
   return snapshots;
 }
 

@@ -17,8 +17,9 @@ class SnapshotWatch {
   // Nothing is scheduled for a snapshot's sake any more.
   void Close() { state_->snapshots->SetListener(nullptr); }
 
-  // For a job that begins: those that users hold, and what is visible now.
-  std::vector<SequenceNumber> ForJob() EXCLUDES_STATE_LOCK;
+  // For a job of the family that begins: those that users hold, and what is visible now, or the floor of its history,
+  // which is raised as far as it may be.
+  std::vector<SequenceNumber> ForJob(const Family& family) EXCLUDES_STATE_LOCK;
 
  private:
   // The oldest snapshot was released: schedules what it held back. That happens at most once for each snapshot that a

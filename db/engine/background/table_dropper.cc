@@ -37,7 +37,7 @@ void TableDropper::DropExpired() {
 }
 
 absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_through_millis) {
-  const std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
+  const std::vector<SequenceNumber> snapshots = snapshots_->ForJob(*family);
   PlanRef plan;
   {
     StateLock lock(state_);

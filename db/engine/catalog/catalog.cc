@@ -72,6 +72,14 @@ void Catalog::KeepClock(VersionEdit* edit) const {
   if (edit->features.Has(Feature::kExpiry)) edit->clock_floor = expiry.Floor();
 }
 
+// What a job dropped of a family is below the floor that it raised before.
+void Catalog::KeepHistoryFloors(const std::vector<Change>& changes, VersionEdit* edit) {
+  for (const Change& change : changes) {
+    const FamilyHistory& history = change.family->history;
+    if (history.on()) edit->history_floors.push_back({change.family->id, history.floor()});
+  }
+}
+
 absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const VersionEdit& edit) const {
   std::set<ColumnFamilyId> touched;
   for (const RemovedTable& table : edit.removed_tables) touched.insert(table.family);
@@ -111,6 +119,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   edit.last_sequence = state_->VisibleSequence();
   KeepClock(&edit);
   ASSIGN_OR_RETURN(std::vector<Change> changes, BuildVersions(edit));
+  KeepHistoryFloors(changes, &edit);
   RETURN_IF_ERROR(Write(edit));
   if (edit.clock_floor.has_value()) state_->core->expiry.NoteKept(*edit.clock_floor);
   min_log_ = edit.min_log_number.value_or(min_log_);
@@ -155,8 +164,9 @@ absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, st
         database_mutex.AssertHeld();
         FamilySchema schema = family->Schema();
         const SequenceNumber settled = family->filter_history.settled();
-        schema.filter_epochs = WithEpoch(schema.filter_epochs, std::min(settled, state_->OldestSnapshot()),
-                                         {sequence, std::string(epoch)});
+        schema.filter_epochs =
+            WithEpoch(schema.filter_epochs, family->history.Limit(std::min(settled, state_->OldestSnapshot())),
+                      {sequence, std::string(epoch)});
         epochs = schema.filter_epochs;
         edit->schemas.push_back(std::move(schema));
       },

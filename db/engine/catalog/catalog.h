@@ -87,6 +87,8 @@ class Catalog {
   };
   absl::StatusOr<std::vector<Change>> BuildVersions(const VersionEdit& edit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);
+  // Has the edit say from where on the families that it changes can be read.
+  static void KeepHistoryFloors(const std::vector<Change>& changes, VersionEdit* edit);
   // What tables refer to, once the edit has taken effect.
   void CountValues(const VersionEdit& edit, const std::vector<Change>& changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -91,6 +91,8 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_v
                         ttl.count(), options.ttl.count()));
   }
   if (ttl.count() > 0) options.ttl = ttl;
+  if (!options.history.has_value()) options.history = std::chrono::milliseconds(schema.history_millis);
+  RETURN_IF_ERROR(CheckHistoryAndFilter(options));
   if (options.compaction_filter != nullptr) {
     RETURN_IF_ERROR(CheckName(family.name, path, "filter", schema.filter, options.compaction_filter->Name()));
   }
@@ -103,27 +105,37 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_v
   return options;
 }
 
-FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before) {
+FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before, SequenceNumber last) {
   if (options.merge_operator != nullptr) before.merge_operator = options.merge_operator->Name();
   if (options.compaction_filter != nullptr) before.filter = options.compaction_filter->Name();
   before.ttl_millis = static_cast<uint64_t>(options.ttl.count());
+  if (options.history.has_value()) {
+    const auto millis = static_cast<uint64_t>(options.history->count());
+    if (millis == 0) before.history_floor = SequenceNumber(0);
+    if (millis > 0 && before.history_millis == 0) before.history_floor = last;
+    before.history_millis = millis;
+  }
   return before;
 }
 
 // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
-absl::StatusOr<FamilyRef> MakeFamily(const Options& all, Core* core, ColumnFamilyId id,
-                                     const ManifestFamily& described) {
+absl::StatusOr<FamilyRef> MakeFamily(const Options& all, Core* core, ColumnFamilyId id, const ManifestFamily& described,
+                                     SequenceNumber last) {
   ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(all, core->path, described.creation, described.schema));
-  if (core->read_only) options = OptionsGivenOrKept(options, described.kept_options);
+  if (core->read_only) {
+    options = OptionsGivenOrKept(options, described.kept_options);
+    options.history = std::chrono::milliseconds(described.schema.history_millis);
+  }
   if (options.ttl.count() > 0) core->expiry.NoteTtl();
+  if (described.schema.history_millis > 0) core->time_marks.NoteContinued();
   core->values.NoteFamily(options.separate_from);
   const CompactionPolicy policy = PolicyFor(options, core->tuning);
-  const FamilySchema schema = MakeSchema(options, described.schema);
-  return std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema);
+  const FamilySchema schema = MakeSchema(options, described.schema, last);
+  return std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema, &core->time_marks);
 }
 
 absl::Status CheckIsFamily(const Family& family, std::string_view path, const ManifestFamily& described) {
-  const FamilySchema schema = MakeSchema(family.options, described.schema);
+  const FamilySchema schema = MakeSchema(family.options, described.schema, SequenceNumber(0));
   const bool same = family.name == described.creation.name &&
                     family.order.comparator()->Name() == described.creation.comparator_name &&
                     family.merge_operator_name == schema.merge_operator && family.filter_name == schema.filter;

@@ -28,12 +28,14 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 // The system family has the defaults, whatever they say.
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& options, std::string_view path,
                                                const ColumnFamilyCreation& family, const FamilySchema& schema);
-// That of a family with these options, which had `before`.
-FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before);
+// That of a family with these options, which had `before`. A history that begins now has what comes after `last`, at or
+// below which all is that tables hold.
+FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before, SequenceNumber last);
 // The family that a manifest describes, with its options, before it has a view. What a new one wants of its database
-// (the expiry of puts, value files) is noted there. Errors are those of OptionsFor.
+// (the expiry of puts, value files) is noted there. `last`: the manifest's last sequence number. Errors are those of
+// OptionsFor.
 absl::StatusOr<FamilyRef> MakeFamily(const Options& options, Core* core, ColumnFamilyId id,
-                                     const ManifestFamily& described);
+                                     const ManifestFamily& described, SequenceNumber last);
 // Of a family that is open: whether a manifest still describes it. FailedPrecondition: it has been given a merge
 // operator or a filter since, or is another one.
 absl::Status CheckIsFamily(const Family& family, std::string_view path, const ManifestFamily& described);

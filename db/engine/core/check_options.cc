@@ -96,6 +96,12 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
                         "million days",
                         family.ttl.count(), kMostTtl.count()));
   }
+  if (family.history.has_value() && (family.history->count() < 0 || *family.history > kMostTtl)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("history of %d ms is out of range: it must be 0, for none, or at most %d ms, a million days",
+                        family.history->count(), kMostTtl.count()));
+  }
+  RETURN_IF_ERROR(CheckHistoryAndFilter(family));
   if (family.merge_operator != nullptr && family.merge_operator->Name().empty()) {
     return absl::InvalidArgumentError("merge_operator: the operator has no name, by which the database would know it");
   }
@@ -111,6 +117,15 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   return CheckFilterPolicy(family.filter_policy);
 }
 
+absl::Status CheckHistoryAndFilter(const ColumnFamilyOptions& family) {
+  if (family.context_filter == nullptr || !family.history.has_value() || family.history->count() == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "a column family with a history cannot have a context_filter, which would change what was there at a past time: "
+      "leave one of the two out");
+}
+
 ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields) {
   if (kept_fields.empty() || !EncodeKeptOptions(given).empty()) return given;
   absl::StatusOr<ColumnFamilyOptions> kept = DecodeKeptOptions(kept_fields);
@@ -120,6 +135,7 @@ ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::st
   kept->compaction_filter = given.compaction_filter;
   kept->context_filter = given.context_filter;
   kept->ttl = given.ttl;
+  kept->history = given.history;
   return *std::move(kept);
 }
 

@@ -8,6 +8,8 @@
 namespace sepal {
 
 absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family);
+// InvalidArgument: a history, and a filter that would change it.
+absl::Status CheckHistoryAndFilter(const ColumnFamilyOptions& family);
 // Of the default family and of all `column_families`.
 absl::Status CheckFamilyOptions(const Options& options);
 // These, and the database's own.

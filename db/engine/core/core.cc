@@ -48,6 +48,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
            std::unique_ptr<Directory> log_dir)
     : world(w),
       expiry(w.clock),
+      time_marks(w.clock),
       tuning(t),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),

@@ -21,6 +21,7 @@
 #include "db/engine/core/database_memory.h"
 #include "db/engine/core/expiry_clock.h"
 #include "db/engine/core/open_mark.h"
+#include "db/engine/core/time_marks.h"
 #include "db/state/memtable/memtable.h"
 #include "db/state/version/table_file.h"
 #include "db/state/version/tuning.h"
@@ -136,6 +137,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   const World world;
   ExpiryClock expiry;
+  TimeMarkList time_marks;
   const Tuning tuning;
   const bool read_only;
   const ReadMode read_mode;  // of tables and value files

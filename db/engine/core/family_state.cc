@@ -41,7 +41,9 @@ FamilySchema Family::Schema() const {
   FamilySchema schema{.family = id,
                       .merge_operator = merge_operator_name,
                       .ttl_millis = static_cast<uint64_t>(options.ttl.count()),
-                      .filter = filter_name};
+                      .filter = filter_name,
+                      .history_millis = history.millis()};
+  if (schema.history_millis > 0) schema.history_floor = history.floor();
   if (filter_history.current() != nullptr) schema.filter_epochs = filter_history.current()->list;
   return schema;
 }
@@ -254,7 +256,8 @@ FamilyFacts Family::Facts() const {
           .at_rest = AtRest(),
           .sketches_running = sketches_running_,
           .sketches_sought = sketches_sought_,
-          .values = collection_.get()};
+          .values = collection_.get(),
+          .history_floor = history.on() ? std::optional(history.Due(kMaxSequenceNumber)) : std::nullopt};
 }
 
 void Family::FindNeed(uint64_t before, uint64_t now, size_t families) {

@@ -21,6 +21,7 @@
 #include "db/decide/visibility/entry_filter.h"
 #include "db/decide/writing/early_flush.h"
 #include "db/engine/core/database_mutex.h"
+#include "db/engine/core/family_history.h"
 #include "db/engine/core/log_pins.h"
 #include "db/engine/core/range_deletes.h"
 #include "db/state/version/dead_ranges.h"
@@ -86,9 +87,9 @@ class FilterHistory : public SettledReaders {
 
 class Family {
  public:
-  // `schema`: as MakeSchema makes it. The options may lack what it names.
+  // `schema`: as MakeSchema makes it; `marks` must outlive the family. The options may lack what it names.
   Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
-         CompactionPolicy compaction_policy, const FamilySchema& schema)
+         CompactionPolicy compaction_policy, const FamilySchema& schema, TimeMarkList* marks)
       : id(family_id),
         name(std::move(family_name)),
         options(std::move(family_options)),
@@ -96,6 +97,7 @@ class Family {
         filter_name(schema.filter),
         order(options.comparator),
         policy(compaction_policy),
+        history(schema, marks),
         dead_ranges(order) {}
 
   const ColumnFamilyId id;
@@ -105,6 +107,7 @@ class Family {
   const std::string filter_name;          // empty: it has no filter
   const KeyOrder order;
   const CompactionPolicy policy;
+  mutable FamilyHistory history;  // jobs raise its floor
   // Where nothing is visible to new readers.
   DeadRanges dead_ranges;
   RangeDeletes range_deletes;

@@ -87,6 +87,7 @@ constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {
     {"take_over", "how the database is opened is up to the program"},
     {"comparator", "the program has the comparator"},
     {"ttl", "the database has it"},
+    {"history", "the database has it"},
     {"merge_operator", "the program has the operator, and the database has its name"},
     {"compaction_filter", "the program has the filter, and the database has its name"},
     {"context_filter", "the program has the filter"},

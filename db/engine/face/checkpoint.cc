@@ -131,10 +131,11 @@ class CheckpointWriter {
     if (part.memtables.empty()) return flushed;
     TableOutputContext context = source_.output_context(family);
     context.directory = target_.get();
+    const std::vector<SequenceNumber> standing =
+        StandingThrough(SequencesOf(source_.snapshots), part.schema.SettledThrough(source_.last));
     // A table that is not finished removes itself.
-    ASSIGN_OR_RETURN(
-        const std::vector<TableMetadata> tables,
-        FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = standing_}));
+    ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
+                     FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = standing}));
     for (const TableMetadata& table : tables) {
       made_.push_back(TableFileName(table.number));
       flushed.push_back({.family = family.id, .level = 0, .table = table});
@@ -292,7 +293,6 @@ class CheckpointWriter {
   }
 
   const CheckpointSource& source_;
-  const std::vector<SequenceNumber> standing_ = StandingThrough(SequencesOf(source_.snapshots), source_.last);
   const std::string path_;
   const CheckpointOptions& options_;
   std::unique_ptr<Directory> target_;

@@ -40,6 +40,7 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
   ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? RetryBesideWriter(open) : open());
   auto engine = std::make_unique<Engine>(std::move(parts));
   if (!engine->read_only_ && engine->had_system_rows_) RETURN_IF_ERROR(engine->RetakeLocks());
+  RETURN_IF_ERROR(engine->StartHistories());
   return engine;
 }
 

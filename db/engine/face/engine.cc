@@ -293,6 +293,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   RETURN_IF_ERROR(CheckWritable());
   if (name.empty()) return absl::InvalidArgumentError("a column family needs a name");
   RETURN_IF_ERROR(CheckFamilyOptions(options));
+  if (options.history.value_or(std::chrono::milliseconds(0)).count() > 0) RETURN_IF_ERROR(AllowSystemRows());
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return NotOpen();
   if (FindColumnFamily(name).ok()) {
@@ -305,8 +306,10 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
 
 absl::StatusOr<FamilyRef> Engine::AddFamily(ColumnFamilyId id, std::string_view name,
                                             const ColumnFamilyOptions& options) {
-  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning),
-                                         MakeSchema(options, {.family = id}));
+  const SequenceNumber now = state_->VisibleSequence();
+  const FamilySchema schema = MakeSchema(options, {.family = id}, now);
+  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning), schema,
+                                         &core_->time_marks);
   {
     StateLock lock(state_.get());
     family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
@@ -314,8 +317,9 @@ absl::StatusOr<FamilyRef> Engine::AddFamily(ColumnFamilyId id, std::string_view 
   }
   if (options.ttl.count() > 0) core_->expiry.NoteTtl();
   core_->values.NoteFamily(options.separate_from);
+  if (family->history.on()) core_->time_marks.Begin(now);
   pipeline_->AddFamily(family);  // first: who finds it may write to it
-  VersionEdit edit = DescribeFamily(*family, MakeSchema(options, {.family = id}), SequenceNumber(0));
+  VersionEdit edit = DescribeFamily(*family, schema, SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();

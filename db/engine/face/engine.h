@@ -85,6 +85,7 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<ValuePart> ReadValue(const ColumnFamily& family, std::string_view key, uint64_t offset,
                                       std::span<char> buffer, const ReadOptions& options) override;
   std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
+  absl::StatusOr<std::vector<KeyVersion>> History(const ColumnFamily& family, std::string_view key) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
   absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
                                                                  const NamedSnapshotOptions& options) override;
@@ -210,6 +211,25 @@ class Engine final : public DB, private TransactionHost {
   bool MayReadAs(const ReadOptions& options) const {
     return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
   }
+  static bool IsOfPast(const ReadOptions& options) {
+    return options.as_of_sequence.has_value() || options.as_of_time.has_value();
+  }
+  // A read as of a past moment as one of a snapshot, which it holds (engine_history.cc).
+  struct PastRead {
+    std::shared_ptr<const Snapshot> snapshot = nullptr;
+    ReadOptions options = {};
+  };
+  absl::StatusOr<PastRead> ReadPast(const Family& family, const ReadOptions& options);
+  // The same of an iterator; or why the options are refused.
+  std::unique_ptr<Iterator> NewPastIterator(const ColumnFamily& handle, const Family& family,
+                                            const ReadOptions& options);
+  absl::StatusOr<SequenceNumber> MomentOf(const Family& family, const ReadOptions& options, SequenceNumber visible);
+  absl::Status OutOfHistory(const Family& family, std::string_view moment) const;
+  // Reads the time marks that the database has, and sees that there are marks from now on, if any family keeps its
+  // history.
+  absl::Status StartHistories();
+  absl::Status ReadTimeMarks();
+  std::string HistoryText(const Family& family);
   absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   static bool FitsBatch(const WriteOptions& options) {
@@ -286,6 +306,8 @@ class Engine final : public DB, private TransactionHost {
   Family* default_family_ = nullptr;
   bool had_system_rows_ = false;  // when it was opened
   const bool read_only_;
+
+  Mutex marks_mutex_;  // held while a reader reads marks
 
   // One creation or drop of a family at a time, and none once closing has begun.
   Mutex admin_mutex_;

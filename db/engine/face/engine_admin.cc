@@ -160,6 +160,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
   if (name == "clock") return ClockText(core_->expiry.Read());
   if (name == "transactions") return read_only_ ? std::string() : transactions_->ListOpen();
   if (name == "prepared-transactions") return PreparedText();
+  if (name == "history") return HistoryText(**resolved);
   const Family& family = **resolved;
   std::optional<HeldView> view;
   CompactionPolicy policy;

@@ -78,6 +78,10 @@ absl::StatusOr<filters::BloomFilter> Engine::ExportFilter(const ColumnFamily& ha
                                                           const ExportFilterOptions& options, const ReadOptions& read) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   RETURN_IF_ERROR(CheckSnapshot(read));
+  if (IsOfPast(read)) {
+    ASSIGN_OR_RETURN(const PastRead past, ReadPast(*family, read));
+    return ExportFilter(handle, options, past.options);
+  }
   const std::shared_ptr<const Snapshot> now = read.snapshot == nullptr ? GetSnapshot() : nullptr;
   ReadOptions scan = read;
   scan.fill_cache = false;

@@ -164,6 +164,10 @@ absl::Status Engine::Get(const ColumnFamily& family, std::string_view key, Pinne
     return Refusal(family);
   if (!MayReadAs(options)) [[unlikely]]
     return CheckSnapshot(options);
+  if (IsOfPast(options)) [[unlikely]] {
+    ASSIGN_OR_RETURN(const PastRead past, ReadPast(*resolved, options));
+    return Get(family, key, value, past.options);
+  }
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   TellOfReads(1);
   const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
@@ -198,6 +202,10 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
     return status;
   };
   if (!refused.ok()) return refuse(refused);
+  if (IsOfPast(options)) [[unlikely]] {
+    const absl::StatusOr<PastRead> past = ReadPast(**resolved, options);
+    return past.ok() ? MultiGet(family, keys, values, statuses, past->options) : refuse(past.status());
+  }
   const WatchedCall call(&core_->calls, {.name = "multiget", .histogram = Histogram::kMultiGetMicros}, [&] {
     return CallWatch::Subject{.column_family = (*resolved)->name,
                               .key = keys.empty() ? std::string_view() : keys.front()};
@@ -281,6 +289,10 @@ std::vector<absl::StatusOr<std::string>> Engine::MultiGet(const ColumnFamily& fa
 bool Engine::KeyMayExist(const ColumnFamily& family, std::string_view key, const ReadOptions& options) {
   absl::StatusOr<Family*> resolved = Resolve(family);
   if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
+  if (IsOfPast(options)) [[unlikely]] {
+    const absl::StatusOr<PastRead> past = ReadPast(**resolved, options);
+    return !past.ok() || KeyMayExist(family, key, past->options);
+  }
   TellOfReads(1);
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadPoint point = PointOf(**resolved, options);
@@ -297,7 +309,7 @@ bool Engine::KeyMayExist(const ColumnFamily& family, std::string_view key, const
 std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const ReadOptions& options) {
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
-  if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  if (!MayReadAs(options) || IsOfPast(options)) return NewPastIterator(family, **resolved, options);
   // Seeks go through all runs, so that one iterator is enough to look.
   TellOfReads(JobScheduler::kReadsPerLook);
   DatabaseIteratorOptions iterator;

@@ -140,18 +140,22 @@ absl::StatusOr<ValuePart> Engine::ReadValue(const ColumnFamily& family, std::str
                                             std::span<char> buffer, const ReadOptions& options) {
   ASSIGN_OR_RETURN(const Family* const resolved, Resolve(family));
   RETURN_IF_ERROR(CheckSnapshot(options));
+  if (IsOfPast(options)) [[unlikely]] {
+    ASSIGN_OR_RETURN(const PastRead past, ReadPast(*resolved, options));
+    return ReadValue(family, key, offset, buffer, past.options);
+  }
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   TellOfReads(1);
   const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
-  const ReadView* const view = resolved->view();
-  if (view == nullptr) return resolved->CheckThere();
+  const ReadPoint point = PointOf(*resolved, options);
+  if (point.view == nullptr) return NoView(*resolved);
   // A filter looks at values.
   const TableLookupOptions lookup{.fill_cache = options.fill_cache,
                                   .keeps_reference = resolved->filter_history.now() == nullptr};
   PointResult result;
-  RETURN_IF_ERROR(LookUp(*resolved, *view, MakeLookupKey(*resolved, key, VisibleTo(options)), lookup, core_.get(),
+  RETURN_IF_ERROR(LookUp(*resolved, *point.view, MakeLookupKey(*resolved, key, point.visible), lookup, core_.get(),
                          &counters, &result));
   counters.Add(Ticker::kGets);
   if (result.memtable != nullptr) counters.Add(Ticker::kMemtableHits);

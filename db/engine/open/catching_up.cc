@@ -132,7 +132,7 @@ absl::Status CatchingUp::TakeFamilies() {
     Part& part = parts_[id];
     const auto before = before_.find(id);
     if (before == before_.end()) {
-      ASSIGN_OR_RETURN(part.family, MakeFamily(state_->options, core_, id, described));
+      ASSIGN_OR_RETURN(part.family, MakeFamily(state_->options, core_, id, described, SequenceNumber(0)));
     } else {
       part.family = before->second.family;
       RETURN_IF_ERROR(CheckIsFamily(*part.family, core_->path, described));
@@ -259,6 +259,9 @@ Replay::Options CatchingUp::HowToReplay(bool goes_on) {
   replay.next_file_number = next_->state.next_file_number;
   for (const auto& [name, kept] : next_->state.snapshots) replay.snapshots.push_back(kept.sequence);
   std::sort(replay.snapshots.begin(), replay.snapshots.end());
+  for (const auto& [id, family] : next_->state.families) {
+    if (family.schema.history_millis > 0) replay.history_floors.emplace(id, family.schema.history_floor);
+  }
   replay.on_reference = [this](MemTable* memtable, std::string_view reference) { HoldValue(memtable, reference); };
   replay.new_memtable = [this](const KeyOrder& order) {
     return core_->NewMemTable(order, next_->state.hash_seed, parts_.size());
@@ -323,7 +326,9 @@ void CatchingUp::Publish() {
 void CatchingUp::PublishFamily(ColumnFamilyId id, const Part& part) {
   const auto before = before_.find(id);
   const bool is_new = before == before_.end();
-  const std::vector<FilterEpoch>& epochs = next_->state.families.at(id).schema.filter_epochs;
+  const FamilySchema& schema = next_->state.families.at(id).schema;
+  part.family->history.Follow(schema.history_millis, schema.history_floor);
+  const std::vector<FilterEpoch>& epochs = schema.filter_epochs;
   if (!epochs.empty()) {
     std::vector<FilterEpoch> all = JoinEpochs(part.family->filter_history.current(), epochs);
     const FilterEpochsRef& had = part.family->filter_history.current();

@@ -287,7 +287,7 @@ absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const 
 absl::Status Opening::MakeFamilies() {
   for (auto& [id, described] : state_.families) {
     if (families_.contains(id)) continue;
-    ASSIGN_OR_RETURN(FamilyRef family, MakeFamily(options_, parts_.core.get(), id, described));
+    ASSIGN_OR_RETURN(FamilyRef family, MakeFamily(options_, parts_.core.get(), id, described, state_.last_sequence));
     described.tables.OrderBy(family->order);
     families_.emplace(id, std::move(family));
   }
@@ -364,6 +364,9 @@ Replay::Options Opening::HowToReplay() {
   replay.hash_seed = identity_.hash_seed;
   replay.next_file_number = state_.next_file_number;
   replay.snapshots = parts_.state->snapshots->Sequences();
+  for (const auto& [id, family] : families_) {
+    if (family->history.on()) replay.history_floors.emplace(id, family->history.floor());
+  }
   replay.on_reference = [this](MemTable* memtable, std::string_view reference) { HoldValue(memtable, reference); };
   if (options_.read_only) {
     replay.new_memtable = [this](const KeyOrder& order) { return NewMemTable(order); };
@@ -436,7 +439,7 @@ absl::Status Opening::ReplayLogs() {
 absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
   const TableOutputContext context = parts_.catalog->OutputContext(*families_.at(id));
   const std::vector<SequenceNumber> standing =
-      StandingThrough(parts_.state->snapshots->Sequences(), memtable->LastSequence());
+      StandingThrough(parts_.state->snapshots->Sequences(), families_.at(id)->history.Limit(memtable->LastSequence()));
   ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
                    FlushMemTablesAndRanges({.context = context,
                                             .memtables = {&memtable, 1},

@@ -65,15 +65,15 @@ class RunTables final : public ConcatenationSources {
   const TableReader::ReadKind kind_;
 };
 
-}  // namespace
-
-std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  SequenceNumber visible, const RangeCover* cover,
-                                                  const KeyRange& bounds, bool fill_cache, SequenceNumber after) {
+// `visible`: none for all entries of memtables.
+std::unique_ptr<InternalIterator> NewIteratorOf(Core* core, const Family& family, const ReadView& view,
+                                                std::optional<SequenceNumber> visible, const RangeCover* cover,
+                                                const KeyRange& bounds, bool fill_cache, SequenceNumber after) {
   std::vector<std::unique_ptr<InternalIterator>> sources;
   const auto add_memtable = [&](const MemTable& memtable) {
     if (memtable.empty() || (after > SequenceNumber() && memtable.LastSequence() <= after)) return;
-    std::unique_ptr<InternalIterator> entries = memtable.NewIterator(visible);
+    std::unique_ptr<InternalIterator> entries =
+        visible.has_value() ? memtable.NewIterator(*visible) : memtable.NewIterator();
     const bool may_be_covered = cover != nullptr && memtable.FirstSequence() < cover->newest();
     sources.push_back(may_be_covered ? WithoutCovered(cover, family.order, memtable.LastSequence(), std::move(entries))
                                      : std::move(entries));
@@ -90,6 +90,19 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
         std::make_unique<RunTables>(core, level_run.run, tables, family.order, cover, fill_cache), kTablesKept));
   }
   return NewMergingIterator(family.order, std::move(sources), prefix.value_or(""));
+}
+
+}  // namespace
+
+std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
+                                                  SequenceNumber visible, const RangeCover* cover,
+                                                  const KeyRange& bounds, bool fill_cache, SequenceNumber after) {
+  return NewIteratorOf(core, family, view, visible, cover, bounds, fill_cache, after);
+}
+
+std::unique_ptr<InternalIterator> NewVersionsIterator(Core* core, const Family& family, const ReadView& view,
+                                                      const KeyRange& bounds) {
+  return NewIteratorOf(core, family, view, std::nullopt, nullptr, bounds, /*fill_cache=*/true, SequenceNumber());
 }
 
 }  // namespace sepal

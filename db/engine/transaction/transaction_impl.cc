@@ -29,10 +29,13 @@ absl::StatusOr<std::string> OrAbsent(absl::StatusOr<std::optional<std::string>> 
 }
 
 absl::Status CheckNoSnapshot(const ReadOptions& options) {
-  if (options.snapshot == nullptr) [[likely]]
+  const bool own =
+      options.snapshot == nullptr && !options.as_of_sequence.has_value() && !options.as_of_time.has_value();
+  if (own) [[likely]]
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "a transaction reads as of its own snapshot: leave ReadOptions::snapshot null, or read with the database");
+      "a transaction reads as of its own snapshot: leave ReadOptions::snapshot null, and as_of_sequence and as_of_time "
+      "unset, or read with the database");
 }
 
 absl::Status CheckEntry(const Family& family, const BatchEntry& entry) {

@@ -120,6 +120,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   } else if (LocksInUse()) [[unlikely]] {
     return absl::Status(absl::StatusCode::kAborted, {});
   }
+  if (state_->core->time_marks.in_use()) [[unlikely]]
+    RETURN_IF_ERROR(MarkTime());
   RETURN_IF_ERROR(Prepare(batch));
   if (needs_ != Features()) [[unlikely]] {
     if (!catalog_->features().HasAll(needs_)) {

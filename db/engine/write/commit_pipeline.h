@@ -91,6 +91,11 @@ class CommitPipeline {
 
  private:
   absl::Status Closed() const;
+  // Where a family keeps its history, and a time mark is due: logs it, before the batch that is to be written, and with
+  // it that marks are gone which no reader needs any more.
+  absl::Status MarkTime() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Of all histories.
+  SequenceNumber LowestFloor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // What a batch asks of its writer after its commit.
   struct Aftermath {
     bool collect = false;  // what it took the place of is to be freed: range tombstones, or views

@@ -18,8 +18,9 @@ RangeTombstone TombstoneOf(const BatchEntry& entry, SequenceNumber sequence) {
 
 // Where readers may stand. A snapshot that is being taken has been added to the list once the database mutex is free,
 // or stands at what is settled or above.
-std::vector<SequenceNumber> StripesNow(EngineState* state, RangeDeletes* deletes) {
-  std::vector<SequenceNumber> stripes = deletes->Standing(&state->core->epochs, state->VisibleSequence());
+std::vector<SequenceNumber> StripesNow(EngineState* state, Family* family) {
+  std::vector<SequenceNumber> stripes = family->range_deletes.Standing(&state->core->epochs, state->VisibleSequence());
+  if (family->history.on()) stripes = StandingThrough(stripes, family->history.Limit(stripes.back()));
   const SequenceNumber settled = stripes.back();
   std::vector<SequenceNumber> snapshots;
   {
@@ -50,7 +51,7 @@ void DeleteRangeInMemTable(EngineState* state, Family* family, MemTable* active,
   family->BeginRangeDeletes();
   std::vector<SequenceNumber> stripes;
   active->AddRangeTombstone(tombstone, [&]() -> Stripes {
-    stripes = StripesNow(state, &family->range_deletes);
+    stripes = StripesNow(state, family);
     return stripes;
   });
 }

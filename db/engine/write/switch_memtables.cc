@@ -57,19 +57,6 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
   return Switch(std::span(by_age).first(chosen));
 }
 
-void CommitPipeline::LetGoOfSuperseded() {
-  const size_t enough = state_->core->tuning.memtable_bytes / 128;
-  for (auto& [id, target] : targets_) {
-    if (target.active->SupersededBytes() < enough) continue;
-    StateLock lock(state_);
-    if (target.family->dropped()) continue;
-    MemTableReaders readers = target.family->RenewView(last_, &state_->core->epochs);
-    readers.snapshots = state_->snapshots->Sequences();
-    target.active->SetReaders(std::move(readers));
-    views_renewed_ = true;
-  }
-}
-
 const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
   const Target* written = nullptr;
   for (const auto& [id, target] : targets_) {

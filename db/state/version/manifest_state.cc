@@ -26,6 +26,11 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
     it->second.schema = std::move(schema);
   }
   for (const ColumnFamilyId id : edit.dropped_families) families.erase(id);
+  for (const HistoryFloor& floor : edit.history_floors) {
+    const auto it = families.find(floor.family);
+    if (it == families.end() || it->second.schema.history_millis == 0) continue;
+    it->second.schema.history_floor = std::max(it->second.schema.history_floor, floor.sequence);
+  }
   for (const FlushedThrough& flushed : edit.flushed_through) {
     const auto it = families.find(flushed.family);
     if (it != families.end()) it->second.flushed_through = flushed.sequence;

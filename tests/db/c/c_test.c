@@ -649,7 +649,7 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
 
 int main(void) {
   char base[] = "/tmp/sepal_c_test_XXXXXX";
-  char directory[64], checkpoint[64], backup[64], other[64], third[64], copy[64];
+  char directory[64], checkpoint[64], backup[64], other[64], third[64], copy[64], past[64];
   CHECK(mkdtemp(base) != NULL);
   snprintf(directory, sizeof directory, "%s/db", base);
   snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", base);
@@ -657,6 +657,7 @@ int main(void) {
   snprintf(other, sizeof other, "%s/other", base);
   snprintf(copy, sizeof copy, "%s/copy", base);
   snprintf(third, sizeof third, "%s/third", base);
+  snprintf(past, sizeof past, "%s/past", base);
   char version[32];
   snprintf(version, sizeof version, "%d.%d.%d", sepal_major_version(), sepal_minor_version(), sepal_patch_version());
   CHECK(strcmp(version, sepal_version_string()) == 0);
@@ -721,6 +722,7 @@ int main(void) {
   test_comparator_and_listener(other, ro, wo);
   test_merges(other, ro, wo);
   test_expiry(other, ro, wo);
+  test_history(past, ro, wo);
   test_compaction_filter(other, ro, wo);
   test_context_filter(other, ro, wo);
   test_env(other, ro, wo);
@@ -735,6 +737,7 @@ int main(void) {
   sepal_destroy_db(options, checkpoint, &error);
   sepal_destroy_db(options, backup, &error);
   sepal_destroy_db(options, third, &error);
+  sepal_destroy_db(options, past, &error);
   CHECK_OK();
   CHECK(rmdir(base) == 0);
   sepal_readoptions_destroy(ro);

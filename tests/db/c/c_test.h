@@ -64,6 +64,9 @@ void test_value_streams(sepal_t* db, const sepal_readoptions_t* ro, const sepal_
 /* c_snapshot_test.c */
 void test_named_snapshots(sepal_t* db, sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 
+/* c_history_test.c */
+void test_history(const char* directory, sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
+
 /* c_sync_test.c */
 void test_transactions(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 void test_sync(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,

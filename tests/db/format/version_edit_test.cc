@@ -97,10 +97,29 @@ std::string Field(int tag, std::string_view content) {
   return bytes;
 }
 
+TEST(VersionEditTest, AHistoryIsAFieldOfTheSchemaAndItsFloorRises) {
+  VersionEdit edit;
+  edit.schemas.push_back({.family = ColumnFamilyId(5), .history_millis = 300, .history_floor = SequenceNumber(9)});
+  edit.history_floors.push_back({ColumnFamilyId(5), SequenceNumber(200)});
+  EXPECT_EQ(ToHex(edit.Encode()),
+            "180280081c06050a03ac0209"
+            "28030"
+            "5c801");
+  EXPECT_EQ(*VersionEdit::Decode(edit.Encode()), edit);
+  const auto refused = [](std::string_view history) {
+    return absl::IsDataLoss(VersionEdit::Decode(Field(28, "\x05" + Field(10, history))).status());
+  };
+  EXPECT_TRUE(refused(std::string_view("\0\x09", 2)));  // of no time
+  EXPECT_TRUE(refused("\x09"));
+  EXPECT_TRUE(refused("\x09\x09\x09"));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(40, "\x05")).status()));
+}
+
 TEST(VersionEditTest, AFeatureThatIsNotKnownIsRefusedByName) {
   EXPECT_EQ(*VersionEdit::Decode(Field(24, "\x01")), VersionEdit()) << "merges are known";
   EXPECT_EQ(*VersionEdit::Decode(Field(24, std::string_view("\0", 1))), VersionEdit());
-  const absl::Status refused = VersionEdit::Decode(Field(24, "\xa0\x80\x40")).status();  // bits 5, which is known, and 20
+  const absl::Status refused =
+      VersionEdit::Decode(Field(24, "\xa0\x80\x40")).status();  // bits 5, which is known, and 20
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_NE(refused.ToString().find("feature 20"), std::string::npos) << refused;
   EXPECT_NE(refused.ToString().find("newer version"), std::string::npos) << refused;
@@ -136,9 +155,9 @@ TEST(VersionEditTest, AnAddedTableMayHaveFieldsOfItsOwn) {
 
 TEST(VersionEditTest, ASchemaIsRefusedUnlessItsFieldsMayBeSkipped) {
   EXPECT_EQ(*VersionEdit::Decode(Field(28, "\x05" + Field(1, "whatever"))), VersionEdit());
-  const absl::Status refused = VersionEdit::Decode(Field(28, "\x05" + Field(10, "something"))).status();
+  const absl::Status refused = VersionEdit::Decode(Field(28, "\x05" + Field(12, "something"))).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_NE(refused.ToString().find("schema of a column family: unknown field 10"), std::string::npos) << refused;
+  EXPECT_NE(refused.ToString().find("schema of a column family: unknown field 12"), std::string::npos) << refused;
 }
 
 TEST(VersionEditTest, KeptOptionsThatAreNoFieldsAreRefused) {

@@ -1,4 +1,4 @@
-// sepal db get|scan|put|delete|delete-range|merge: keys and values.
+// sepal db get|history|scan|put|delete|delete-range|merge: keys and values.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "sepal/merge_operator.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/key_range.h"
@@ -19,6 +20,7 @@
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/base/unix_time.h"
 
 namespace sepal::tools {
 namespace {
@@ -37,14 +39,20 @@ class KeyVerb : public Verb {
   bool hex_ = false;
 };
 
-// Reads as of a named snapshot.
+// Reads as of a named snapshot, or of a past moment.
 class NamedMoment {
  public:
   void AddFlags(CLI::App* app) {
-    app->add_option("--snapshot", name_, "Read as of this snapshot (sepal snapshot list has the names)");
+    CLI::Option* const name =
+        app->add_option("--snapshot", name_, "Read as of this snapshot (sepal snapshot list has the names)");
+    app->add_option("--as-of", as_of_,
+                    "Read as of this time, such as 2026-01-31T18:00:00Z, or as of sequence number N with #N; of a "
+                    "column family with a history")
+        ->excludes(name);
   }
   // Holds it as long as this object.
   absl::Status ApplyTo(DB* db, ReadOptions* options) {
+    if (!as_of_.empty()) return ApplyMoment(options);
     if (name_.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(held_, db->FindSnapshot(name_));
     options->snapshot = held_.get();
@@ -52,7 +60,22 @@ class NamedMoment {
   }
 
  private:
-  std::string name_;
+  absl::Status ApplyMoment(ReadOptions* options) const {
+    uint64_t sequence = 0;
+    if (as_of_.starts_with('#') && absl::SimpleAtoi(as_of_.substr(1), &sequence)) {
+      options->as_of_sequence = sequence;
+      return absl::OkStatus();
+    }
+    absl::Time time;
+    if (!absl::ParseTime(absl::RFC3339_full, as_of_, &time, nullptr)) {
+      return absl::CancelledError(absl::StrFormat(
+          "--as-of %s: give a time such as 2026-01-31T18:00:00Z, or a sequence number such as #1234", Escaped(as_of_)));
+    }
+    options->as_of_time = absl::ToChronoTime(time);
+    return absl::OkStatus();
+  }
+
+  std::string name_, as_of_;
   std::shared_ptr<const Snapshot> held_;
 };
 
@@ -97,6 +120,65 @@ class GetVerb final : public KeyVerb {
   NamedMoment moment_;
   std::string key_;
   bool raw_ = false, newline_ = false;
+};
+
+class HistoryVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app);
+    app->add_option("KEY", key_, "The key")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    std::vector<KeyVersion> versions;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+      ASSIGN_OR_RETURN(versions, db->History(*family, key));
+      return absl::OkStatus();
+    }));
+    for (const KeyVersion& version : versions) io.out << (json ? Json(version) : Text(version)) << "\n";
+    if (!json) return absl::OkStatus();
+    nlohmann::json line = JsonHead();
+    line["key"] = BytesJson(key);
+    line["versions"] = versions.size();
+    io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::string_view NameOf(KeyVersion::Kind kind) {
+    switch (kind) {
+      case KeyVersion::Kind::kPut:
+        return "put";
+      case KeyVersion::Kind::kDelete:
+        return "delete";
+      case KeyVersion::Kind::kMerge:
+        return "merge";
+      case KeyVersion::Kind::kExpired:
+        return "expired";
+    }
+    return "";
+  }
+  static bool HasValue(const KeyVersion& version) {
+    return version.kind == KeyVersion::Kind::kPut || version.kind == KeyVersion::Kind::kMerge;
+  }
+  static std::string Json(const KeyVersion& version) {
+    nlohmann::json line = JsonRow();
+    line["sequence"] = version.sequence;
+    if (version.time.has_value()) line["time"] = TimeText(*version.time);
+    line["kind"] = NameOf(version.kind);
+    if (HasValue(version)) line["value"] = BytesJson(version.value);
+    return ToLine(line);
+  }
+  std::string Text(const KeyVersion& version) const {
+    std::string text = absl::StrFormat("%u\t%s\t%s", version.sequence,
+                                       version.time.has_value() ? TimeText(*version.time) : "-", NameOf(version.kind));
+    if (HasValue(version)) text += "\t" + (hex_ ? ToHex(version.value) : Escaped(version.value));
+    return text;
+  }
+
+  std::string key_;
 };
 
 class ScanVerb final : public KeyVerb {
@@ -302,6 +384,8 @@ class MergeVerb final : public KeyVerb {
 std::vector<VerbEntry> DataVerbs() {
   return {
       {"db get", "print the value of a key", "db get /var/lib/app user:1", MakeVerb<GetVerb>},
+      {"db history", "print the versions of a key, the newest first", "db history /var/lib/app user:1",
+       MakeVerb<HistoryVerb>},
       {"db scan", "print entries in key order", "db scan /var/lib/app --prefix user: --limit 10", MakeVerb<ScanVerb>},
       {"db put", "write a value and sync it; creates the database if it does not exist",
        "db put /var/lib/app user:1 Ada", MakeVerb<PutVerb>},

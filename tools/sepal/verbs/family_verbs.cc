@@ -46,6 +46,8 @@ class CreateFamilyVerb final : public FamilyVerb {
         ->check(CLI::ExistingFile);
     app->add_option("--merge-operator", merge_operator_, "For db merge: add64, append:SEPARATOR, max, min or json");
     AddSeconds(app, "--ttl", &ttl_seconds_, "How long keys are there that are put without a ttl; 0: for ever");
+    AddSeconds(app, "--history", &history_seconds_,
+               "For how long what was overwritten or deleted is kept, for --as-of and db history; 0: not at all");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -66,6 +68,7 @@ class CreateFamilyVerb final : public FamilyVerb {
       }
     }
     own.ttl = std::chrono::milliseconds(std::llround(ttl_seconds_ * 1000));
+    own.history = std::chrono::milliseconds(std::llround(history_seconds_ * 1000));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     RETURN_IF_ERROR(db->CreateColumnFamily(family_, own).status());
     RETURN_IF_ERROR(db->Close());
@@ -85,7 +88,7 @@ class CreateFamilyVerb final : public FamilyVerb {
   }
 
   std::string options_file_, merge_operator_;
-  double ttl_seconds_ = 0;
+  double ttl_seconds_ = 0, history_seconds_ = 0;
 };
 
 class DropFamilyVerb final : public FamilyVerb {

@@ -22,6 +22,21 @@ namespace sepal::tools {
 
 namespace {
 
+nlohmann::json SchemaJson(const FamilySchema& schema) {
+  nlohmann::json row = {{"column_family_id", schema.family.value()}};
+  if (!schema.merge_operator.empty()) row["merge_operator"] = BytesJson(schema.merge_operator);
+  if (schema.ttl_millis > 0) row["ttl_millis"] = schema.ttl_millis;
+  if (!schema.filter.empty()) row["filter"] = BytesJson(schema.filter);
+  for (const FilterEpoch& epoch : schema.filter_epochs) {
+    row["filter_epochs"].push_back({{"sequence", epoch.sequence.value()}, {"epoch", BytesJson(epoch.epoch)}});
+  }
+  if (schema.history_millis > 0) {
+    row["history_millis"] = schema.history_millis;
+    row["history_floor"] = schema.history_floor.value();
+  }
+  return row;
+}
+
 nlohmann::json EditJson(const VersionEdit& edit) {
   nlohmann::json line = nlohmann::json::object();
   if (edit.database_id) line["database_id"] = Hex64(*edit.database_id);
@@ -47,16 +62,7 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                          {"created_millis", kept.created_millis},
                                          {"expires_millis", kept.expires_millis}});
   }
-  for (const FamilySchema& schema : edit.schemas) {
-    nlohmann::json row = {{"column_family_id", schema.family.value()}};
-    if (!schema.merge_operator.empty()) row["merge_operator"] = BytesJson(schema.merge_operator);
-    if (schema.ttl_millis > 0) row["ttl_millis"] = schema.ttl_millis;
-    if (!schema.filter.empty()) row["filter"] = BytesJson(schema.filter);
-    for (const FilterEpoch& epoch : schema.filter_epochs) {
-      row["filter_epochs"].push_back({{"sequence", epoch.sequence.value()}, {"epoch", BytesJson(epoch.epoch)}});
-    }
-    line["schemas"].push_back(std::move(row));
-  }
+  for (const FamilySchema& schema : edit.schemas) line["schemas"].push_back(SchemaJson(schema));
   for (const KeptOptions& kept : edit.kept_options) {
     line["kept_options"].push_back({{"column_family_id", kept.family.value()}, {"fields", ToHex(kept.fields)}});
   }
@@ -64,6 +70,10 @@ nlohmann::json EditJson(const VersionEdit& edit) {
   for (const FlushedThrough& flushed : edit.flushed_through) {
     line["flushed_through"].push_back(
         {{"column_family_id", flushed.family.value()}, {"sequence", flushed.sequence.value()}});
+  }
+  for (const HistoryFloor& floor : edit.history_floors) {
+    line["history_floors"].push_back(
+        {{"column_family_id", floor.family.value()}, {"sequence", floor.sequence.value()}});
   }
   for (const RemovedTable& removed : edit.removed_tables) {
     line["removed_tables"].push_back(

@@ -52,7 +52,12 @@ class SmallTree {
   void ReleaseSnapshot(size_t i) {
     if (i < snapshots_.size()) snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(i));
   }
-  void ReleaseAll() { snapshots_.clear(); }
+  void ReleaseAll() {
+    snapshots_.clear();
+    floor_ = UINT64_MAX;
+  }
+  // Of a family that keeps its history: readers may stand at any number from here on.
+  void KeepHistory(uint64_t floor) { floor_ = floor; }
 
   void Flush(uint64_t through) {
     const std::vector<SequenceNumber> readers = Readers();
@@ -154,7 +159,9 @@ class SmallTree {
 
   // Every key, to each snapshot that was taken so far and to a reader of now.
   void ExpectRightReads(const char* after) const {
-    for (const SequenceNumber reader : Readers()) {
+    std::vector<SequenceNumber> readers = Readers();
+    while (readers.back().value() < published_) readers.push_back(readers.back().next());
+    for (const SequenceNumber reader : readers) {
       for (size_t key = 0; key < kSmallKeys; ++key) {
         const uint64_t found = Found(key, reader.value());
         const uint64_t wanted = Wanted(key, reader.value());
@@ -190,13 +197,14 @@ class SmallTree {
   }
 
  private:
-  // As a job is told: the snapshots, and the last published number.
+  // As a job is told: the snapshots, and the last published number or the floor.
   std::vector<SequenceNumber> Readers() const {
+    const uint64_t settled = std::min(published_, floor_);
     std::vector<SequenceNumber> readers;
     for (const uint64_t s : snapshots_) {
-      if (s < published_) readers.push_back(SequenceNumber(s));
+      if (s < settled) readers.push_back(SequenceNumber(s));
     }
-    readers.push_back(SequenceNumber(published_));
+    readers.push_back(SequenceNumber(settled));
     return readers;
   }
   RangeTombstonesRef DurableRanges(Stripes readers) const {
@@ -304,6 +312,7 @@ class SmallTree {
   std::vector<uint64_t> snapshots_;
   const bool splits_;
   const bool merges_;
+  uint64_t floor_ = UINT64_MAX;
   uint64_t published_ = 0;
   uint64_t flushed_ = 0;
   VersionRef version_ = std::make_shared<VersionRef::element_type>(KeyOrder());
@@ -320,6 +329,7 @@ struct SmallCase {
   bool late = false;  // it comes when all is written
   bool splits = false;
   bool merges = false;
+  uint64_t floor = UINT64_MAX;  // of the history
 };
 
 // What the cases came to, so that a test that tries nothing is seen.
@@ -409,6 +419,7 @@ void TryAllCourses(const SmallUpdates& updates, const SmallCase& c, SmallCounts*
   for (const auto course :
        {FlushAndCompact, CompactBetweenFlushes, FlushWhileACompactionRuns, ReleaseBeforeCompaction}) {
     SmallTree tree(&updates, c.snapshots, c.splits, c.merges);
+    tree.KeepHistory(c.floor);
     tree.Publish(c.late ? updates.size() : c.middle);
     ASSERT_NO_FATAL_FAILURE(course(&tree, c, updates.size()));
     ASSERT_NO_FATAL_FAILURE(CompactAll(&tree));
@@ -453,7 +464,8 @@ TEST(CoveredTablesTest, NoReadChangesInAnyShortHistory) {
                           .snapshots = snapshots,
                           .late = choice % 2 == 1,
                           .splits = choice / 2 % 2 == 1,
-                          .merges = choice / 4 % 2 == 1};
+                          .merges = choice / 4 % 2 == 1,
+                          .floor = choice / 8 % 3 == 0 ? choice / 24 % kLength : UINT64_MAX};
         ASSERT_NO_FATAL_FAILURE(TryAllCourses(updates, c, &counts));
       }
     }
@@ -473,7 +485,8 @@ TEST(CoveredTablesTest, NoReadChangesInLongerHistories) {
     SmallCase c{.middle = 1 + random.Uniform(updates.size()),
                 .late = random.OneIn(2),
                 .splits = random.OneIn(2),
-                .merges = random.OneIn(2)};
+                .merges = random.OneIn(2),
+                .floor = random.OneIn(3) ? random.Uniform(updates.size()) : UINT64_MAX};
     for (uint64_t s = 1; s < updates.size(); ++s) {
       if (c.snapshots.size() < 2 && random.OneIn(3)) c.snapshots.push_back(s);
     }

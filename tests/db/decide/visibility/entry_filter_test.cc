@@ -38,8 +38,8 @@ std::string TextOf(const Epochs& epochs) {
 }
 
 // As SeenAt of key_versions.h, with the filter's word on it.
-std::optional<std::string> SeenFiltered(const KeyVersions& versions, uint64_t visible, const Epochs& epochs) {
-  const auto newest = std::find_if(versions.begin(), versions.end(), [&](const KeyVersion& v) {
+std::optional<std::string> SeenFiltered(const KeyEntries& versions, uint64_t visible, const Epochs& epochs) {
+  const auto newest = std::find_if(versions.begin(), versions.end(), [&](const KeyEntry& v) {
     return TrailerSequence(v.trailer) <= SequenceNumber(visible);
   });
   if (newest == versions.end() || MeaningOf(newest->trailer) == Meaning::kAbsent) return std::nullopt;
@@ -54,19 +54,19 @@ struct Job {
   uint64_t expired_through_millis = 0;
 };
 
-KeyVersions KeptByFilter(const KeyVersions& in, const Job& job, const Epochs& epochs,
-                         SequenceNumber* filtered_through = nullptr, RetentionCounts* counts = nullptr) {
+KeyEntries KeptByFilter(const KeyEntries& in, const Job& job, const Epochs& epochs,
+                        SequenceNumber* filtered_through = nullptr, RetentionCounts* counts = nullptr) {
   const StripeFilter filter(kFirstLetter, RefTo(epochs), job.snapshots);
   Retention retention({.snapshots = job.snapshots,
                        .bottommost = job.bottommost,
                        .expired_through_millis = job.expired_through_millis,
                        .filter = &filter});
-  KeyVersions out;
+  KeyEntries out;
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool) {
     out.push_back({key.trailer, std::string(value)});
     return absl::OkStatus();
   };
-  for (const KeyVersion& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
+  for (const KeyEntry& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
   EXPECT_TRUE(retention.Finish(emit).ok());
   EXPECT_EQ(retention.counts().entries_in, in.size());
   EXPECT_EQ(retention.counts().entries_out, out.size());
@@ -75,9 +75,9 @@ KeyVersions KeptByFilter(const KeyVersions& in, const Job& job, const Epochs& ep
   return out;
 }
 
-std::string ShownVersions(const KeyVersions& versions) {
+std::string ShownVersions(const KeyEntries& versions) {
   std::string text;
-  for (const KeyVersion& v : versions) {
+  for (const KeyEntry& v : versions) {
     text += (text.empty() ? "" : " ") + std::to_string(TrailerSequence(v.trailer).value()) + ":" +
             std::string(Name(TrailerKind(v.trailer)));
     if (!v.payload.empty()) text += "=" + v.payload;
@@ -85,9 +85,7 @@ std::string ShownVersions(const KeyVersions& versions) {
   return text;
 }
 
-KeyVersion PutAt(uint64_t sequence, std::string value) {
-  return VersionOf(sequence, ValueKind::kPut, std::move(value));
-}
+KeyEntry PutAt(uint64_t sequence, std::string value) { return VersionOf(sequence, ValueKind::kPut, std::move(value)); }
 
 std::vector<SequenceNumber> At(std::initializer_list<uint64_t> sequences) {
   std::vector<SequenceNumber> at;
@@ -117,7 +115,7 @@ TEST(EntryFilterTest, EpochsAreForgottenThatNoReaderNeeds) {
 }
 
 TEST(EntryFilterTest, WhatIsRefusedBecomesADelete) {
-  const KeyVersions in = {PutAt(3, "x"), PutAt(2, "y")};
+  const KeyEntries in = {PutAt(3, "x"), PutAt(2, "y")};
   const Epochs epochs = {{SequenceNumber(5), "x"}};
   RetentionCounts counts;
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({9})}, epochs, nullptr, &counts)), "3:delete")
@@ -137,7 +135,7 @@ TEST(EntryFilterTest, OneWithSequenceNumberZeroGoesWithoutADelete) {
 }
 
 TEST(EntryFilterTest, ASnapshotFromBeforeTheEpochKeepsWhatItSees) {
-  const KeyVersions in = {PutAt(4, "x2"), PutAt(2, "x1")};
+  const KeyEntries in = {PutAt(4, "x2"), PutAt(2, "x1")};
   const Epochs epochs = {{SequenceNumber(6), "x"}};
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({3, 9}), true}, epochs)), "4:delete 0:put=x1");
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({5, 9}), true}, epochs)), "0:put=x2");
@@ -146,7 +144,7 @@ TEST(EntryFilterTest, ASnapshotFromBeforeTheEpochKeepsWhatItSees) {
 
 TEST(EntryFilterTest, AFilterDecidesAboutTheValueOfAPutThatExpires) {
   const Epochs epochs = {{SequenceNumber(5), "x"}};
-  const KeyVersions in = {VersionOf(3, ValueKind::kExpiringPut, EncodeExpiringValue(100, "x"))};
+  const KeyEntries in = {VersionOf(3, ValueKind::kExpiringPut, EncodeExpiringValue(100, "x"))};
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({9}), false, 50}, epochs)), "3:delete");
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({4}), false, 50}, epochs)).substr(0, 14), "3:expiring put");
   RetentionCounts counts;
@@ -155,7 +153,7 @@ TEST(EntryFilterTest, AFilterDecidesAboutTheValueOfAPutThatExpires) {
 }
 
 TEST(EntryFilterTest, ASingleDeleteGoesWithARefusedPut) {
-  const KeyVersions in = {VersionOf(4, ValueKind::kSingleDelete, ""), PutAt(3, "x")};
+  const KeyEntries in = {VersionOf(4, ValueKind::kSingleDelete, ""), PutAt(3, "x")};
   const Epochs epochs = {{SequenceNumber(5), "x"}};
   EXPECT_EQ(ShownVersions(KeptByFilter(in, {At({9})}, epochs)), "");
 }
@@ -214,8 +212,8 @@ bool IsAllowed(const Course& course) {
   return !singly || (!deleted && puts <= 1);
 }
 
-KeyVersions VersionsIn(const Course& course, size_t from, size_t to) {
-  KeyVersions versions;
+KeyEntries VersionsIn(const Course& course, size_t from, size_t to) {
+  KeyEntries versions;
   for (size_t i = to; i-- > from;) {
     switch (course[i]) {
       case Step::kPutX:
@@ -259,7 +257,7 @@ std::vector<SequenceNumber> ReadersUpTo(uint32_t mask, size_t end) {
   return readers;
 }
 
-bool IsRefusedAt(const KeyVersion& version, const Epochs& epochs, SequenceNumber number) {
+bool IsRefusedAt(const KeyEntry& version, const Epochs& epochs, SequenceNumber number) {
   const FilterEpoch* const at = EpochAt(epochs, number);
   return at != nullptr && MeaningOf(version.trailer) == Meaning::kValue &&
          !kFirstLetter->Keep("k", version.payload, at->epoch);
@@ -276,24 +274,23 @@ TEST(EntryFilterTest, NoViewChangesInAnyCourse) {
     for (Step& step : course) step = static_cast<Step>(std::exchange(rest, rest / kKinds) % kKinds);
     if (!IsAllowed(course) || EpochsIn(course, kFilterSteps).empty()) continue;
     ++courses;
-    const KeyVersions all = VersionsIn(course, 0, kFilterSteps);
+    const KeyEntries all = VersionsIn(course, 0, kFilterSteps);
     const Epochs epochs = EpochsIn(course, kFilterSteps);
     for (uint32_t mask = 0; mask < 1u << kFilterSteps; mask += 2) {
       const size_t middle = 2 + (code + mask / 2) % (kFilterSteps - 1);
       const Job first{ReadersUpTo(mask, middle), (mask / 2 + code / 3) % 2 == 0};
       SequenceNumber through;
       RetentionCounts counts;
-      KeyVersions left =
-          KeptByFilter(VersionsIn(course, 0, middle), first, EpochsIn(course, middle), &through, &counts);
+      KeyEntries left = KeptByFilter(VersionsIn(course, 0, middle), first, EpochsIn(course, middle), &through, &counts);
       refused += counts.refused;
-      for (const KeyVersion& version : left) {
+      for (const KeyEntry& version : left) {
         ASSERT_FALSE(IsRefusedAt(version, epochs, through))
             << "at " << through.value() << " in " << ShownVersions(left);
       }
-      KeyVersions later = VersionsIn(course, middle, kFilterSteps);
+      KeyEntries later = VersionsIn(course, middle, kFilterSteps);
       later.insert(later.end(), left.begin(), left.end());
       const Job second{ReadersUpTo(mask & ((1u << middle) - 1), kFilterSteps), true};
-      const KeyVersions last = KeptByFilter(later, second, epochs);
+      const KeyEntries last = KeptByFilter(later, second, epochs);
       for (const SequenceNumber reader : second.snapshots) {
         const auto expected = SeenFiltered(all, reader.value(), epochs);
         ASSERT_EQ(SeenFiltered(later, reader.value(), epochs), expected)
@@ -304,7 +301,7 @@ TEST(EntryFilterTest, NoViewChangesInAnyCourse) {
             << ShownVersions(later) << " and " << ShownVersions(last);
       }
       if (second.snapshots.size() > 1) continue;
-      for (const KeyVersion& version : last) {
+      for (const KeyEntry& version : last) {
         ASSERT_EQ(MeaningOf(version.trailer), Meaning::kValue) << ShownVersions(last);
         ASSERT_FALSE(IsRefusedAt(version, epochs, SequenceNumber(kFilterSteps))) << ShownVersions(last);
       }

@@ -26,25 +26,25 @@ class SetClock final : public ReadClock {
   const uint64_t now_;
 };
 
-KeyVersion ExpiringAt(uint64_t sequence, uint64_t expiry, std::string_view value) {
+KeyEntry ExpiringAt(uint64_t sequence, uint64_t expiry, std::string_view value) {
   return VersionOf(sequence, ValueKind::kExpiringPut, EncodeExpiringValue(expiry, value));
 }
 
 const std::shared_ptr<const MergeOperator> kJoin = MergeOperators::Append(",");
 
-std::optional<std::string> SeenAt(const KeyVersions& versions, uint64_t visible, uint64_t now) {
+std::optional<std::string> SeenAt(const KeyEntries& versions, uint64_t visible, uint64_t now) {
   SetClock clock(now);
   return SeenAt(versions, visible, *kJoin, &clock);
 }
 
-KeyVersions KeptOf(const KeyVersions& in, RetentionOptions options, RetentionCounts* counts = nullptr) {
+KeyEntries KeptOf(const KeyEntries& in, RetentionOptions options, RetentionCounts* counts = nullptr) {
   Retention retention(std::move(options));
-  KeyVersions out;
+  KeyEntries out;
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool) {
     out.push_back({key.trailer, std::string(value)});
     return absl::OkStatus();
   };
-  for (const KeyVersion& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
+  for (const KeyEntry& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
   EXPECT_TRUE(retention.Finish(emit).ok());
   EXPECT_EQ(retention.counts().entries_in, in.size());
   EXPECT_EQ(retention.counts().entries_out, out.size());
@@ -52,9 +52,9 @@ KeyVersions KeptOf(const KeyVersions& in, RetentionOptions options, RetentionCou
   return out;
 }
 
-std::string TextOf(const KeyVersions& versions) {
+std::string TextOf(const KeyEntries& versions) {
   std::string text;
-  for (const KeyVersion& v : versions) {
+  for (const KeyEntry& v : versions) {
     text += (text.empty() ? "" : " ") + std::to_string(TrailerSequence(v.trailer).value()) + ":" +
             std::string(Name(TrailerKind(v.trailer)));
   }
@@ -62,7 +62,7 @@ std::string TextOf(const KeyVersions& versions) {
 }
 
 TEST(ExpiryTest, AnExpiringPutIsAValueBeforeItsTimeAndAbsentFromThenOn) {
-  const KeyVersion put = ExpiringAt(3, 100, "v");
+  const KeyEntry put = ExpiringAt(3, 100, "v");
   EXPECT_EQ(MeaningOf(put.trailer), Meaning::kExpiring);
   for (const auto& [now, meaning] :
        {std::pair(99, Meaning::kValue), {100, Meaning::kAbsent}, {101, Meaning::kAbsent}}) {
@@ -85,21 +85,21 @@ TEST(ExpiryTest, TheClockIsAskedOnlyForWhatExpires) {
 }
 
 TEST(ExpiryTest, AnAbsenceHidesWhatIsOlder) {
-  const KeyVersions versions = {ExpiringAt(3, 100, "new"), VersionOf(2, ValueKind::kPut, "old")};
+  const KeyEntries versions = {ExpiringAt(3, 100, "new"), VersionOf(2, ValueKind::kPut, "old")};
   EXPECT_EQ(SeenAt(versions, 9, 99), "new");
   EXPECT_EQ(SeenAt(versions, 9, 100), std::nullopt);
   EXPECT_EQ(SeenAt(versions, 2, 100), "old") << "which came later";
 }
 
 TEST(ExpiryTest, OperandsOverAnExpiredValueBeginFromNothing) {
-  const KeyVersions versions = {VersionOf(4, ValueKind::kMerge, "b"), ExpiringAt(3, 100, "a"),
-                                VersionOf(2, ValueKind::kPut, "old")};
+  const KeyEntries versions = {VersionOf(4, ValueKind::kMerge, "b"), ExpiringAt(3, 100, "a"),
+                               VersionOf(2, ValueKind::kPut, "old")};
   EXPECT_EQ(SeenAt(versions, 9, 99), "a,b");
   EXPECT_EQ(SeenAt(versions, 9, 100), "b");
 }
 
 TEST(ExpiryTest, WhatHasExpiredByTheJobsTimeBecomesADeletion) {
-  const KeyVersions in = {ExpiringAt(3, 100, "new"), VersionOf(2, ValueKind::kPut, "old")};
+  const KeyEntries in = {ExpiringAt(3, 100, "new"), VersionOf(2, ValueKind::kPut, "old")};
   const RetentionOptions at_99{.snapshots = {SequenceNumber(9)}, .expired_through_millis = 99};
   EXPECT_EQ(TextOf(KeptOf(in, at_99)), "3:expiring put");
   const RetentionOptions at_100{.snapshots = {SequenceNumber(9)}, .expired_through_millis = 100};
@@ -111,16 +111,16 @@ TEST(ExpiryTest, WhatHasExpiredByTheJobsTimeBecomesADeletion) {
 }
 
 TEST(ExpiryTest, OneWithSequenceNumberZeroGoesWithoutADeletion) {
-  const KeyVersions in = {ExpiringAt(0, 100, "v")};
+  const KeyEntries in = {ExpiringAt(0, 100, "v")};
   EXPECT_EQ(TextOf(KeptOf(in, {.snapshots = {SequenceNumber(9)}, .expired_through_millis = 100})), "");
   EXPECT_EQ(TextOf(KeptOf(in, {.snapshots = {SequenceNumber(9)}, .expired_through_millis = 99})), "0:expiring put");
 }
 
 TEST(ExpiryTest, NothingIsFoldedIntoAValueThatExpires) {
-  const KeyVersions in = {VersionOf(4, ValueKind::kMerge, "b"), ExpiringAt(3, 100, "a")};
+  const KeyEntries in = {VersionOf(4, ValueKind::kMerge, "b"), ExpiringAt(3, 100, "a")};
   const RetentionOptions before{
       .snapshots = {SequenceNumber(9)}, .bottommost = true, .expired_through_millis = 99, .merge = kJoin.get()};
-  const KeyVersions kept = KeptOf(in, before);
+  const KeyEntries kept = KeptOf(in, before);
   EXPECT_EQ(SeenAt(kept, 9, 99), "a,b");
   EXPECT_EQ(SeenAt(kept, 9, 100), "b") << "whenever a compaction ran";
   RetentionOptions after = before;
@@ -135,7 +135,7 @@ TEST(ExpiryTest, NoViewChangesInAnyHistoryAtAnyTime) {
   Random random(12);
   uint64_t removed = 0;
   for (int round = 0; round < 20000; ++round) {
-    KeyVersions in;
+    KeyEntries in;
     const uint64_t count = 1 + random.Uniform(7);
     for (uint64_t sequence = count; sequence > 0; --sequence) {
       const std::string name(1, static_cast<char>('a' + sequence));
@@ -156,9 +156,9 @@ TEST(ExpiryTest, NoViewChangesInAnyHistoryAtAnyTime) {
     second.bottommost = true;
     second.expired_through_millis += random.Uniform(3);
     RetentionCounts counts;
-    const KeyVersions out = KeptOf(in, first, &counts);
+    const KeyEntries out = KeptOf(in, first, &counts);
     removed += counts.expired;
-    const KeyVersions again = KeptOf(out, second);
+    const KeyEntries again = KeptOf(out, second);
     for (const SequenceNumber s : first.snapshots) {
       for (uint64_t now = first.expired_through_millis; now < 8; ++now) {
         const auto expected = SeenAt(in, s.value(), now);

@@ -13,25 +13,25 @@
 
 namespace sepal {
 
-struct KeyVersion {
+struct KeyEntry {
   Trailer trailer;
   std::string payload;
 };
 // Newest first.
-using KeyVersions = std::vector<KeyVersion>;
+using KeyEntries = std::vector<KeyEntry>;
 
-inline KeyVersion VersionOf(uint64_t sequence, ValueKind kind, std::string payload) {
+inline KeyEntry VersionOf(uint64_t sequence, ValueKind kind, std::string payload) {
   return {PackTrailer(SequenceNumber(sequence), kind), std::move(payload)};
 }
 
 // What a reader at `visible` finds, each version being asked for as a Get does. `clock` may be null if none expires.
-inline std::optional<std::string> SeenAt(const KeyVersions& versions, uint64_t visible, const MergeOperator& merge,
+inline std::optional<std::string> SeenAt(const KeyEntries& versions, uint64_t visible, const MergeOperator& merge,
                                          ReadClock* clock) {
   OperandChain chain(clock);
   std::optional<SequenceNumber> bound = SequenceNumber(visible);
   while (bound.has_value()) {
     const auto next = std::find_if(versions.begin(), versions.end(),
-                                   [&](const KeyVersion& v) { return TrailerSequence(v.trailer) <= *bound; });
+                                   [&](const KeyEntry& v) { return TrailerSequence(v.trailer) <= *bound; });
     if (next == versions.end()) break;
     bound = chain.Take(next->trailer, next->payload);
   }

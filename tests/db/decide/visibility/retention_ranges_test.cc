@@ -271,6 +271,12 @@ std::vector<uint64_t> ReadersThrough(const std::vector<uint64_t>& snapshots, uin
   return readers;
 }
 
+// These, and all from the last of them through `last`.
+std::vector<uint64_t> WithAllThrough(std::vector<uint64_t> stops, uint64_t last) {
+  for (uint64_t s = stops.back() + 1; s <= last; ++s) stops.push_back(s);
+  return stops;
+}
+
 // Two flushes, a compaction of either run or both, the release of snapshots, and a compaction of everything.
 void TryHistory(Random* random, std::vector<StretchUpdate> updates) {
   const std::shared_ptr<const MergeOperator> append = MergeOperators::Append(",");
@@ -280,35 +286,41 @@ void TryHistory(Random* random, std::vector<StretchUpdate> updates) {
   for (uint64_t s = 1; s < last; ++s) {
     if (random->OneIn(3)) snapshots.push_back(s);
   }
-  const std::vector<uint64_t> readers = ReadersThrough(snapshots, last);
+  // Of a family that keeps its history: readers may stand anywhere from the floor on.
+  uint64_t floor = random->OneIn(2) ? last : random->Uniform(last + 1);
+  const std::vector<uint64_t> stops = ReadersThrough(snapshots, floor);
+  const std::vector<uint64_t> readers = WithAllThrough(stops, last);
   const bool merges = !random->OneIn(4);
   const uint64_t middle = random->Uniform(last + 1);
   // The first flush may come late.
-  tree.Flush(0, middle, random->OneIn(2) ? readers : ReadersThrough(snapshots, middle), merges);
-  ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(ReadersThrough(snapshots, middle), "the first flush"));
-  tree.Flush(middle, last, readers, merges);
+  tree.Flush(0, middle, random->OneIn(2) ? stops : ReadersThrough(snapshots, std::min(floor, middle)), merges);
+  ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(
+      WithAllThrough(ReadersThrough(snapshots, std::min(floor, middle)), middle), "the first flush"));
+  tree.Flush(middle, last, stops, merges);
   ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(readers, "the second flush"));
   ASSERT_NO_FATAL_FAILURE(tree.ExpectSwept(readers));
   switch (random->Uniform(4)) {
     case 0:
-      tree.Compact(0, 1, readers, merges, last);
+      tree.Compact(0, 1, stops, merges, last);
       break;
     case 1:
-      tree.Compact(1, 2, readers, merges, last);
+      tree.Compact(1, 2, stops, merges, last);
       break;
     case 2:  // began before the second flush
-      tree.Compact(1, 2, ReadersThrough(snapshots, middle), merges, middle);
+      tree.Compact(1, 2, ReadersThrough(snapshots, std::min(floor, middle)), merges, middle);
       break;
     default:
-      tree.Compact(0, 2, readers, merges, last);
+      tree.Compact(0, 2, stops, merges, last);
   }
   ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(readers, "a compaction"));
   ASSERT_NO_FATAL_FAILURE(tree.ExpectSwept(readers));
   if (random->OneIn(2)) tree.Retire();
   ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(readers, "range tombstones were retired"));
   std::erase_if(snapshots, [&](uint64_t) { return random->OneIn(2); });
-  const std::vector<uint64_t> left = ReadersThrough(snapshots, last);
-  tree.Compact(0, tree.runs().size(), left, merges, last);
+  floor += random->Uniform(last - floor + 1);
+  const std::vector<uint64_t> stops_left = ReadersThrough(snapshots, floor);
+  const std::vector<uint64_t> left = WithAllThrough(stops_left, last);
+  tree.Compact(0, tree.runs().size(), stops_left, merges, last);
   ASSERT_NO_FATAL_FAILURE(tree.ExpectRightReads(left, "a compaction of everything"));
   ASSERT_NO_FATAL_FAILURE(tree.ExpectSwept(left));
   tree.Retire();

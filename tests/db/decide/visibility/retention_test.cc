@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "util/base/random.h"
@@ -150,6 +151,50 @@ TEST(RetentionTest, NoViewChangesInAnyShortHistoryUnderAnySnapshots) {
         }
         snapshots.push_back(length);
         ASSERT_NO_FATAL_FAILURE(TryAllCompactions(all, snapshots));
+      }
+    }
+  }
+}
+
+// What is above the floor stays, and of the rest what a reader at the floor or at a snapshot sees.
+TEST(RetentionTest, NoViewAtOrAboveTheFloorChangesInAnyShortHistory) {
+  constexpr ValueKind kKinds[] = {ValueKind::kPut, ValueKind::kDelete, ValueKind::kSingleDelete};
+  constexpr uint64_t kLength = 4;
+  for (uint64_t history = 0; history < 3 * 3 * 3 * 3; ++history) {
+    Entries all;
+    uint64_t digits = history;
+    for (uint64_t sequence = kLength; sequence >= 1; --sequence, digits /= 3) {
+      all.push_back(Update("k", sequence, kKinds[digits % 3]));
+    }
+    if (!KeepsSingleDeleteContract(all)) continue;
+    for (uint64_t floor = 0; floor <= kLength; ++floor) {
+      for (uint64_t snapshot = 0; snapshot <= floor; ++snapshot) {
+        // None, or one below the floor.
+        std::vector<uint64_t> stops = {floor};
+        if (snapshot < floor && snapshot > 0) stops.insert(stops.begin(), snapshot);
+        std::vector<uint64_t> readers = stops;
+        for (uint64_t s = floor + 1; s <= kLength; ++s) readers.push_back(s);
+        const std::string context = Describe(all, stops);
+        for (size_t begin = 0; begin < all.size(); ++begin) {
+          for (size_t end = begin + 1; end <= all.size(); ++end) {
+            const Entries once = Compact(all, begin, end, stops);
+            ASSERT_NO_FATAL_FAILURE(ExpectSameViews(all, once, readers, context));
+            for (const Entry& e : all) {
+              const bool kept =
+                  std::any_of(once.begin(), once.end(), [&](const Entry& left) { return left.trailer == e.trailer; });
+              // A single delete of a key that is not there says nothing.
+              const bool may_go =
+                  TrailerSequence(e.trailer).value() <= floor || TrailerKind(e.trailer) == ValueKind::kSingleDelete;
+              ASSERT_TRUE(kept || may_go) << context;
+            }
+            const Entries twice = Compact(once, 0, once.size(), stops);
+            ASSERT_NO_FATAL_FAILURE(ExpectSameViews(all, twice, readers, context));
+            // The floor has risen, and the snapshot has gone.
+            const Entries last = Compact(twice, 0, twice.size(), {kLength});
+            ASSERT_NO_FATAL_FAILURE(ExpectSameViews(all, last, {kLength}, context));
+            ASSERT_LE(last.size(), 1u) << context << "; left: " << Text({last, {}});
+          }
+        }
       }
     }
   }

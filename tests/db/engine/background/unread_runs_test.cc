@@ -76,6 +76,8 @@ TEST_F(UnreadRunsTest, MultiGetsThatMeetUnreadRunsHaveThemMerged) {
 }
 
 TEST_F(UnreadRunsTest, FewRunsThatAreReadOftenBecomeOneThoughSomethingIsInAMemtable) {
+  database.tuning.memtable_bytes = size_t{64} << 10;  // so that they are not too small to be rewritten
+  ASSERT_OK(database.Reopen());
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel - 1));
   ASSERT_EQ(Level0Runs(), kRunsPerLevel - 1) << Levels();
   const auto seek = [&](uint64_t times) {

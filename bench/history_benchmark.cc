@@ -1,0 +1,81 @@
+// What a history costs reads: a get as of now of a family with a history beside one without, and gets as of past
+// moments. Of 100,000 keys each is overwritten `versions` - 1 times while the history has them all.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "sepal/db.h"
+#include "sepal/simulation/memory_file_system.h"
+#include "util/base/check.h"
+#include "util/base/random.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kHistoryKeys = 100'000;
+
+class Past {
+ public:
+  explicit Past(bool history, int versions) {
+    Options options{.create_if_missing = true};
+    options.env.file_system = &files_;
+    options.family.history = history ? std::chrono::hours(24) : std::chrono::hours(0);
+    db_ = DB::Open(options, "past").value();
+    const std::string value(100, 'v');
+    for (int i = 0; i < versions; ++i) {
+      for (uint64_t key = 0; key < kHistoryKeys; ++key) SEPAL_CHECK(db_->Put(Key(key), value).ok());
+      moments_.push_back(db_->GetSnapshot()->sequence());
+      times_.push_back(std::chrono::system_clock::now());
+    }
+    SEPAL_CHECK(db_->CompactRange().ok());
+  }
+  static std::string Key(uint64_t key) { return absl::StrFormat("key%012d", key); }
+  DB* db() { return db_.get(); }
+  uint64_t moment() const { return moments_[moments_.size() / 2]; }
+  std::chrono::system_clock::time_point time() const { return times_[times_.size() / 2]; }
+
+ private:
+  MemoryFileSystem files_;
+  std::unique_ptr<DB> db_;
+  std::vector<uint64_t> moments_;
+  std::vector<std::chrono::system_clock::time_point> times_;
+};
+
+void Read(benchmark::State& state, Past* past, const ReadOptions& options) {
+  Random random(1);
+  PinnedValue value;
+  for (auto _ : state) {
+    const absl::Status status = past->db()->Get(Past::Key(random.Uniform(kHistoryKeys)), value, options);
+    benchmark::DoNotOptimize(status.ok());
+  }
+}
+
+void GetWithoutHistory(benchmark::State& state) {
+  Past past(false, static_cast<int>(state.range(0)));
+  Read(state, &past, kDefaultReadOptions);
+}
+void GetWithHistory(benchmark::State& state) {
+  Past past(true, static_cast<int>(state.range(0)));
+  Read(state, &past, kDefaultReadOptions);
+}
+void GetAsOfSequence(benchmark::State& state) {
+  Past past(true, static_cast<int>(state.range(0)));
+  Read(state, &past, {.as_of_sequence = past.moment()});
+}
+void GetAsOfTime(benchmark::State& state) {
+  Past past(true, static_cast<int>(state.range(0)));
+  Read(state, &past, {.as_of_time = past.time()});
+}
+
+// 1: nothing was overwritten.
+BENCHMARK(GetWithoutHistory)->Arg(1)->Arg(4);
+BENCHMARK(GetWithHistory)->Arg(1)->Arg(4);
+BENCHMARK(GetAsOfSequence)->Arg(1)->Arg(4);
+BENCHMARK(GetAsOfTime)->Arg(1)->Arg(4);
+
+}  // namespace
+}  // namespace sepal

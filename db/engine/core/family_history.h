@@ -1,0 +1,64 @@
+// How far back one family can be read.
+//
+// Law: a job drops what only readers below the floor see, and raises the floor before it reads which snapshots there
+// are; a reader of the past takes a snapshot before it reads the floor. So either the job keeps what the reader sees,
+// or the reader is refused.
+//
+// Safe for concurrent use.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "db/engine/core/time_marks.h"
+#include "db/format/version_edit.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+class FamilyHistory {
+ public:
+  // `marks` must outlive it; null: nothing is ever given up.
+  FamilyHistory(const FamilySchema& schema, TimeMarkList* marks)
+      : marks_(marks), millis_(schema.history_millis), floor_(schema.history_floor.value()) {}
+
+  uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }
+  bool on() const { return millis() > 0; }
+  // As of any number from here on, the family can be read.
+  SequenceNumber floor() const { return SequenceNumber(floor_.load(std::memory_order_seq_cst)); }
+  // Below which no reader of the past can stand any more, or to which the next job may raise the floor; of a family
+  // without history, `last`.
+  SequenceNumber Due(SequenceNumber last) const {
+    if (!on()) return last;
+    const SequenceNumber due = marks_ != nullptr ? marks_->FloorOf(millis(), last) : SequenceNumber(0);
+    return std::min(std::max(floor(), due), last);
+  }
+  // For a job that begins, before it reads which snapshots there are: gives up what is due. Returns what Limit does.
+  SequenceNumber GiveUp(SequenceNumber last) {
+    if (!on()) return last;
+    const SequenceNumber due = Due(last);
+    Raise(due);
+    return due;
+  }
+  // Of the family's updates up to `last`, readers to come stand at the result or above, but for those of snapshots.
+  SequenceNumber Limit(SequenceNumber last) const { return on() ? std::min(floor(), last) : last; }
+  // What the manifest of a database that another process writes says by now.
+  void Follow(uint64_t millis, SequenceNumber floor) {
+    floor_.store(floor.value(), std::memory_order_seq_cst);
+    millis_.store(millis, std::memory_order_relaxed);
+  }
+
+ private:
+  void Raise(SequenceNumber to) {
+    uint64_t floor = floor_.load(std::memory_order_relaxed);
+    while (floor < to.value() && !floor_.compare_exchange_weak(floor, to.value(), std::memory_order_seq_cst)) {
+    }
+  }
+
+  TimeMarkList* const marks_;
+  std::atomic<uint64_t> millis_;
+  std::atomic<uint64_t> floor_;
+};
+
+}  // namespace sepal

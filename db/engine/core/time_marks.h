@@ -1,0 +1,78 @@
+// The marks of an open database (db/decide/visibility/time_marks.h), and how far back families are kept by them.
+//
+// A mark is never before an older mark's time: where the wall clock goes back, time stands until it has caught up. What
+// a family has kept is given up only as far as that time has passed for certain (db/decide/visibility/removal_time.h):
+// a wall clock that jumps ahead costs no history, until it has kept pace for ten minutes.
+//
+// Memory: 16 bytes for each mark, of which a second has one in which something is written, as far back as the family
+// goes that keeps most.
+//
+// Safe for concurrent use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "db/decide/visibility/removal_time.h"
+#include "db/decide/visibility/time_marks.h"
+#include "sepal/env.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+class TimeMarkList {
+ public:
+  static constexpr uint64_t kPeriodMillis = 1000;
+
+  explicit TimeMarkList(Clock* clock) : clock_(clock) {}
+  TimeMarkList(const TimeMarkList&) = delete;
+  TimeMarkList& operator=(const TimeMarkList&) = delete;
+
+  // Whether any family keeps its history, so that marks are made; for good.
+  bool in_use() const { return in_use_.load(std::memory_order_relaxed); }
+  // From now on they are, and the database has a place for them. Where there are none, nothing but what is visible has
+  // been written until now.
+  void Begin(SequenceNumber visible);
+
+  // What the database has beyond what is here, ascending.
+  void Restore(const std::vector<TimeMark>& marks);
+  // The mark that is to be made before anything above `visible` is written; none: the newest is not older than the
+  // period. Once it is logged, it is to be added. One thread at a time.
+  std::optional<TimeMark> Due(SequenceNumber visible);
+  void Add(const TimeMark& mark);
+
+  // As the functions of that name.
+  std::optional<SequenceNumber> SequenceAsOf(uint64_t unix_millis, SequenceNumber visible) const;
+  std::optional<uint64_t> OldestTime(SequenceNumber floor) const;
+  std::optional<uint64_t> TimeOfUpdate(SequenceNumber sequence) const;
+  // The number below which a family need not be read that is kept for so long; at most `visible`.
+  SequenceNumber FloorOf(uint64_t history_millis, SequenceNumber visible);
+  size_t count() const;
+  SequenceNumber newest() const;
+  // Before the first of the next two: there were marks whenever something was written so far.
+  void NoteContinued() { continued_ = true; }
+  // Forgets marks below `floor`, which no reader needs, but for the last, if nothing was written without marks.
+  void Forget(SequenceNumber floor);
+  // Some that were forgotten, each once: their rows are to go.
+  std::vector<TimeMark> TakeForgotten();
+
+  // The wall clock is right.
+  void AcceptClock();
+
+ private:
+  RemovalTime::Clocks Clocks() const;
+
+  Clock* const clock_;
+  bool continued_ = false;
+  std::atomic<bool> in_use_{false};
+  std::atomic<uint64_t> due_millis_{0};  // by the wall clock
+  mutable Mutex mutex_;
+  std::vector<TimeMark> marks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<TimeMark> forgotten_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RemovalTime> passed_ ABSL_GUARDED_BY(mutex_);  // none: there was no mark so far
+};
+
+}  // namespace sepal

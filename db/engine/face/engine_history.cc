@@ -1,0 +1,236 @@
+// Reading as of past moments (sepal/history.h), and the time marks that they are found by.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/visibility/operands.h"
+#include "db/engine/face/engine.h"
+#include "db/engine/read/database_iterator.h"
+#include "db/engine/read/held_view.h"
+#include "db/engine/read/range_cover.h"
+#include "db/engine/read/separated_value.h"
+#include "db/engine/read/view_iterator.h"
+#include "db/format/time_mark.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+#include "util/base/unix_time.h"
+
+namespace sepal {
+
+namespace {
+
+absl::Status HasNoHistory(const Family& family) {
+  return absl::FailedPreconditionError(
+      absl::StrFormat("column family \"%s\" keeps no history: give it one by opening the database with "
+                      "ColumnFamilyOptions::history; it has what is written from then on",
+                      Printable(family.name)));
+}
+
+// The versions of one key that a view has, the newest first.
+class VersionsOfKey {
+ public:
+  VersionsOfKey(Core* core, const Family* family, const ReadView* view, SequenceNumber visible, std::string_view key)
+      : core_(core), family_(family), view_(view), visible_(visible), key_(key) {}
+
+  // Down to the first at or below `floor` that needs none before it.
+  absl::Status Collect(SequenceNumber floor) {
+    const std::unique_ptr<InternalIterator> entries = NewVersionsIterator(core_, *family_, *view_, {key_, key_});
+    for (entries->Seek({key_, SeekTrailer(visible_)}); entries->Valid(); entries->Next()) {
+      if (!family_->order.Equal(entries->key().user_key, key_)) break;
+      if (entries->key().sequence() > visible_) continue;
+      RETURN_IF_ERROR(Add(entries->key(), entries->value()));
+      if (entries->key().sequence() <= floor && versions_.back().kind != KeyVersion::Kind::kMerge) break;
+    }
+    RETURN_IF_ERROR(entries->status());
+    AddRangeDeletes(floor);
+    return absl::OkStatus();
+  }
+  // Without those that are older than what was there at `floor`.
+  std::vector<KeyVersion> Take(SequenceNumber floor) && {
+    std::stable_sort(versions_.begin(), versions_.end(),
+                     [](const KeyVersion& a, const KeyVersion& b) { return a.sequence > b.sequence; });
+    const auto decides = std::find_if(versions_.begin(), versions_.end(), [&](const KeyVersion& version) {
+      return version.sequence <= floor.value() && version.kind != KeyVersion::Kind::kMerge;
+    });
+    // That the key was not there at the beginning needs no version.
+    const bool absent = decides != versions_.end() && decides->kind != KeyVersion::Kind::kPut;
+    if (decides != versions_.end()) versions_.erase(absent ? decides : decides + 1, versions_.end());
+    return std::move(versions_);
+  }
+
+ private:
+  absl::Status Add(const InternalKeyView& key, std::string_view payload) {
+    KeyVersion& version = versions_.emplace_back();
+    version.sequence = key.sequence().value();
+    switch (MeaningOf(key.trailer)) {
+      case Meaning::kAbsent:
+        version.kind = KeyVersion::Kind::kDelete;
+        return absl::OkStatus();
+      case Meaning::kValue:
+        version.value = payload;
+        return absl::OkStatus();
+      case Meaning::kOperand:
+        version.kind = KeyVersion::Kind::kMerge;
+        version.value = OperandOf(key.trailer, payload).own;
+        return absl::OkStatus();
+      case Meaning::kReference:
+        return FetchValue(core_, key_, payload, &version.value);
+      case Meaning::kExpiring:
+        break;
+    }
+    if (MeaningNow(key.trailer, &payload, &core_->expiry) == Meaning::kAbsent) {
+      version.kind = KeyVersion::Kind::kExpired;
+    } else {
+      version.value = payload;
+    }
+    return absl::OkStatus();
+  }
+  void AddRangeDeletes(SequenceNumber floor) {
+    for (SequenceNumber at = visible_;;) {
+      const SequenceNumber deleted = CoveringIn(*view_, family_->order, key_, at);
+      if (deleted == SequenceNumber(0)) return;
+      versions_.push_back({.sequence = deleted.value(), .kind = KeyVersion::Kind::kDelete});
+      if (deleted <= floor) return;
+      at = SequenceNumber(deleted.value() - 1);
+    }
+  }
+
+  Core* const core_;
+  const Family* const family_;
+  const ReadView* const view_;
+  const SequenceNumber visible_;
+  const std::string_view key_;
+  std::vector<KeyVersion> versions_;
+};
+
+}  // namespace
+
+absl::Status Engine::OutOfHistory(const Family& family, std::string_view moment) const {
+  const SequenceNumber floor = family.history.floor();
+  const std::optional<uint64_t> oldest = core_->time_marks.OldestTime(floor);
+  const std::string since = oldest.has_value() ? TimeText(TimeOfMillis(*oldest)) : "no time that is known";
+  return absl::OutOfRangeError(
+      absl::StrFormat("%s is older than the history of column family \"%s\", which can be read as of %s, sequence "
+                      "number %u, and later; a longer ColumnFamilyOptions::history keeps more from now on",
+                      moment, Printable(family.name), since, floor.value()));
+}
+
+absl::StatusOr<SequenceNumber> Engine::MomentOf(const Family& family, const ReadOptions& options,
+                                                SequenceNumber visible) {
+  const int given = (options.snapshot != nullptr ? 1 : 0) + (options.as_of_sequence.has_value() ? 1 : 0) +
+                    (options.as_of_time.has_value() ? 1 : 0);
+  if (given > 1) {
+    return absl::InvalidArgumentError(
+        "a read is as of one moment: give one of ReadOptions::snapshot, as_of_sequence and as_of_time");
+  }
+  if (!family.history.on()) return HasNoHistory(family);
+  if (options.as_of_sequence.has_value()) return std::min(visible, SequenceNumber(*options.as_of_sequence));
+  if (read_only_) RETURN_IF_ERROR(ReadTimeMarks());
+  const uint64_t millis = MillisOf(*options.as_of_time);
+  const std::optional<SequenceNumber> moment = core_->time_marks.SequenceAsOf(millis, visible);
+  if (!moment.has_value()) return OutOfHistory(family, TimeText(*options.as_of_time));
+  return std::min(visible, *moment);
+}
+
+// The snapshot first, then the floor: a job that raises the floor meanwhile keeps what the snapshot sees.
+absl::StatusOr<Engine::PastRead> Engine::ReadPast(const Family& family, const ReadOptions& options) {
+  const std::shared_ptr<const Snapshot> now = read_only_ ? GetSnapshot() : nullptr;
+  const SequenceNumber visible = now != nullptr ? SequenceNumber(now->sequence()) : state_->VisibleSequence();
+  ASSIGN_OR_RETURN(const SequenceNumber moment, MomentOf(family, options, visible));
+  PastRead past{.snapshot = nullptr, .options = options};
+  const JointView* const views = now != nullptr ? SnapshotList::ViewsOf(now.get()) : nullptr;
+  past.snapshot = state_->snapshots->Take(moment, core_, views != nullptr ? views->shared_from_this() : nullptr);
+  if (moment < family.history.floor()) {
+    return OutOfHistory(family, options.as_of_time.has_value() ? TimeText(*options.as_of_time)
+                                                               : absl::StrFormat("sequence number %u", moment.value()));
+  }
+  past.options.snapshot = past.snapshot.get();
+  past.options.as_of_sequence.reset();
+  past.options.as_of_time.reset();
+  return past;
+}
+
+std::unique_ptr<Iterator> Engine::NewPastIterator(const ColumnFamily& handle, const Family& family,
+                                                  const ReadOptions& options) {
+  if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  absl::StatusOr<PastRead> past = ReadPast(family, options);
+  return past.ok() ? NewIterator(handle, past->options) : NewErrorIterator(std::move(past).status());
+}
+
+// What a job gives up meanwhile is below the floor that is read at last; what lies above that is all there.
+absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& handle, std::string_view key) {
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  if (!family->history.on()) return HasNoHistory(*family);
+  if (read_only_) RETURN_IF_ERROR(ReadTimeMarks());
+  TellOfReads(1);
+  std::optional<HeldView> view;
+  SequenceNumber visible;
+  std::shared_ptr<const void> standing;
+  {
+    const EpochDomain::Guard guard(&core_->epochs);
+    const ReadPoint point = PointOf(*family, kDefaultReadOptions);
+    if (point.view == nullptr) return NoView(*family);
+    view.emplace(core_, point.view->shared_from_this());
+    visible = point.visible;
+    standing = family->range_deletes.Stand(visible);
+  }
+  VersionsOfKey collected(core_.get(), family.get(), &**view, visible, key);
+  RETURN_IF_ERROR(collected.Collect(family->history.floor()));
+  std::vector<KeyVersion> versions = std::move(collected).Take(family->history.floor());
+  for (KeyVersion& version : versions) {
+    const std::optional<uint64_t> millis = core_->time_marks.TimeOfUpdate(SequenceNumber(version.sequence));
+    if (millis.has_value()) version.time = TimeOfMillis(*millis);
+  }
+  return versions;
+}
+
+// --- time marks ---
+
+absl::Status Engine::StartHistories() {
+  if (read_only_) return absl::OkStatus();
+  SequenceNumber lowest = state_->VisibleSequence();
+  {
+    StateLock lock(state_.get());
+    if (!state_->Any([](const Family& family) { return family.history.on(); })) return absl::OkStatus();
+    for (const auto& [id, family] : state_->families) lowest = family->history.Limit(lowest);
+  }
+  RETURN_IF_ERROR(AllowSystemRows());
+  RETURN_IF_ERROR(ReadTimeMarks());
+  core_->time_marks.Forget(lowest);
+  core_->time_marks.Begin(state_->VisibleSequence());
+  return absl::OkStatus();
+}
+
+absl::Status Engine::ReadTimeMarks() {
+  const std::shared_ptr<FamilyHandle> rows = SystemFamily();
+  if (rows == nullptr) return absl::OkStatus();
+  MutexLock lock(&marks_mutex_);
+  std::vector<TimeMark> marks;
+  const std::string prefix = SystemRowKey(SystemRowKind::kTimeMark, "");
+  const std::unique_ptr<Iterator> it = NewIterator(*rows, kDefaultReadOptions);
+  const SequenceNumber from = core_->time_marks.newest();
+  it->Seek(prefix + (from > SequenceNumber(0) ? TimeMarkName(from.next()) : std::string()));
+  for (; it->Valid() && it->key().starts_with(prefix); it->Next()) {
+    const std::optional<TimeMark> mark = ParseTimeMark(it->key().substr(prefix.size()), it->value());
+    if (!mark.has_value()) return absl::DataLossError(absl::StrFormat("%s: a time mark is damaged", core_->path));
+    marks.push_back(*mark);
+  }
+  RETURN_IF_ERROR(it->status());
+  core_->time_marks.Restore(marks);
+  return absl::OkStatus();
+}
+
+std::string Engine::HistoryText(const Family& family) {
+  if (!family.history.on()) return "";
+  if (read_only_) ReadTimeMarks().IgnoreError();  // then it tells of those that it has
+  const SequenceNumber floor = family.history.floor();
+  const std::optional<uint64_t> oldest = core_->time_marks.OldestTime(floor);
+  return absl::StrFormat("kept: %u ms\nfloor: %u\noldest time: %s\ntime marks: %u\n", family.history.millis(),
+                         floor.value(), oldest.has_value() ? TimeText(TimeOfMillis(*oldest)) : "unknown",
+                         core_->time_marks.count());
+}
+
+}  // namespace sepal

@@ -1,0 +1,54 @@
+// What the commit pipeline does beside writing batches: time marks (db/format/time_mark.h), and letting go of what no
+// reader needs any more.
+#include <string>
+
+#include "db/engine/write/commit_pipeline.h"
+#include "db/format/time_mark.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+SequenceNumber CommitPipeline::LowestFloor() const {
+  SequenceNumber lowest = last_;
+  for (const auto& [id, target] : targets_) lowest = target.family->history.Limit(lowest);
+  return lowest;
+}
+
+absl::Status CommitPipeline::MarkTime() {
+  TimeMarkList& marks = state_->core->time_marks;
+  const std::optional<TimeMark> due = marks.Due(last_);
+  if (!due.has_value()) [[likely]]
+    return absl::OkStatus();
+  std::string batch(kBatchHeaderBytes, '\0');
+  PutTimeMark(&batch, *due);
+  marks.Forget(LowestFloor());
+  for (const TimeMark& gone : marks.TakeForgotten()) DeleteTimeMark(&batch, gone);
+  const uint32_t count = BatchCount(batch);
+  if (count > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the batch's own trouble
+  RETURN_IF_ERROR(Prepare(batch));
+  RETURN_IF_ERROR(MakeRoom(batch.size()));
+  const SequenceNumber first = last_.next();
+  RETURN_IF_ERROR(Append(first, batch).status());
+  Insert(batch, first);
+  last_ = SequenceNumber(last_.value() + count);
+  state_->visible.store(last_.value(), std::memory_order_release);
+  if (recent_.watched()) recent_.Note(last_, batch);
+  marks.Add(*due);
+  return absl::OkStatus();
+}
+
+void CommitPipeline::LetGoOfSuperseded() {
+  const size_t enough = state_->core->tuning.memtable_bytes / 128;
+  for (auto& [id, target] : targets_) {
+    if (target.active->SupersededBytes() < enough) continue;
+    StateLock lock(state_);
+    if (target.family->dropped()) continue;
+    MemTableReaders readers = target.family->RenewView(last_, &state_->core->epochs);
+    readers.settled = target.family->history.Limit(readers.settled);
+    readers.snapshots = state_->snapshots->Sequences();
+    target.active->SetReaders(std::move(readers));
+    views_renewed_ = true;
+  }
+}
+
+}  // namespace sepal

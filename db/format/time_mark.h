@@ -1,0 +1,33 @@
+// Time marks: at a time, everything up to a sequence number was visible, and nothing after it
+// (db/decide/visibility/time_marks.h). Rows of the system family (system_row.h):
+//
+// | part  | bytes | meaning                                             |
+// |-------|-------|-----------------------------------------------------|
+// | name  | 8     | the sequence number, big-endian                     |
+// | value | 8     | the time in milliseconds since 1970, little-endian  |
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+struct TimeMark {
+  uint64_t unix_millis = 0;
+  SequenceNumber sequence;
+  friend bool operator==(const TimeMark&, const TimeMark&) = default;
+};
+
+// Add to a batch that there is the mark, or that it is gone.
+void PutTimeMark(std::string* batch, const TimeMark& mark);
+void DeleteTimeMark(std::string* batch, const TimeMark& mark);
+// The name of a mark with that number.
+std::string TimeMarkName(SequenceNumber sequence);
+// nullopt: the row is none.
+std::optional<TimeMark> ParseTimeMark(std::string_view name, std::string_view value);
+
+}  // namespace sepal
