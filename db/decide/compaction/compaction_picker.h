@@ -38,6 +38,8 @@ struct PickerInput {
 };
 
 CompactionPlan PickCompaction(const PickerInput& input);
+// Whether it has anything to do for readers (PickerInput::is_read), as long as no plan runs.
+bool MayCompactForReaders(const Version& version, const CompactionPolicy& policy);
 
 // What a CompactRange is to do: bring all entries of `keys` that existed as it began into the last level as one run,
 // without tombstones and overwritten entries that no snapshot needs.

@@ -96,8 +96,8 @@ CompactionPlan CollectValues(const PickerInput& input, const BusyTables& busy);
 // entries: into the next level; where the last level has several runs, of which the oldest alone can drop tombstones,
 // with all that lies between into that one.
 CompactionPlan CompactTombstones(const PickerInput& input, const BusyTables& busy);
-// Nothing is written and everything is in tables, so what lies above the level that is to be one run goes down into it,
-// if it is enough to be worth rewriting what it meets.
+// Nothing is written and everything is in tables, or readers have asked for it: what lies above the level that is to be
+// one run goes down into it, if it is enough to be worth rewriting what it meets.
 CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy);
 // A table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is rewritten where it
 // is.

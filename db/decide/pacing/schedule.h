@@ -4,6 +4,7 @@
 // compaction. Free slots for compactions are then given to the families that may have one (`ChooseCompactions`).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -88,17 +89,19 @@ struct FamilyNeed {
   double score = 0;
   // What readers must have asked for before it is another need (ReadWatch).
   uint64_t demand_due = UINT64_MAX;
+  uint64_t seeks_due = UINT64_MAX;  // the same of what only iterators ask of a tree
   // False: the picker had nothing, and has nothing until the oldest snapshot is another than `held_by`. None: whatever
   // snapshots there are.
   bool may_compact = true;
   std::optional<SequenceNumber> held_by = {};
 
+  uint64_t NextDemand() const { return std::min(demand_due, seeks_due); }
   bool MayCompact(SequenceNumber oldest_snapshot) const {
     return may_compact || (held_by.has_value() && *held_by != oldest_snapshot);
   }
 };
 
-// All but `demand_due`, and before the picker is asked.
+// All but `demand_due` and `seeks_due`, and before the picker is asked.
 FamilyNeed FindNeed(const FamilyFacts& facts);
 
 // The policy, with what readers have asked for.

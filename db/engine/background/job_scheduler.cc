@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "db/format/system_row.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -74,16 +75,18 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
   // Less than before: the user has set the counts back to zero.
   const bool reset = now < before;
   const SequenceNumber oldest = state_->OldestSnapshot();
+  const size_t users = state_->families.size() - state_->families.count(kSystemFamilyId.value());
   Look look;
-  uint64_t next = ReadWatch::kNever;
+  uint64_t next = ReadWatch::kNever, next_seeks = ReadWatch::kNever;
   for (const auto& [id, family] : state_->families) {
-    if (!family->need().has_value() || reset || now >= family->need()->demand_due)
-      family->FindNeed(before, now, state_->families.size());
+    if (!family->need().has_value() || reset || now >= family->need()->NextDemand())
+      family->FindNeed(before, now, users);
     const FamilyNeed& need = *family->need();
     look.level0_runs = std::max(look.level0_runs, need.level0_runs);
     look.debt_bytes = std::max(look.debt_bytes, need.debt_bytes);
     look.readers_wait = look.readers_wait || need.readers_wait;
     next = std::min(next, need.demand_due);
+    next_seeks = std::min(next_seeks, need.seeks_due);
     if (need.flush) look.flushes.push_back(&family);
     if (need.sketches) look.sketches.push_back(&family);
     if (!need.MayCompact(family->history.Due(oldest))) continue;
@@ -91,6 +94,7 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
     look.families.push_back(&family);
   }
   demand_due_.store(next, std::memory_order_relaxed);
+  seeks_due_.store(next_seeks, std::memory_order_relaxed);
   return look;
 }
 
@@ -124,7 +128,8 @@ void JobScheduler::StartCompactions(const Look& look) {
   const uint64_t demand = demand_weighed_.load(std::memory_order_relaxed);
   for (const CompactionChoice::Idle& idle : choice.idle) {
     Family& family = **look.families[idle.family];
-    if (!family.need().has_value()) family.FindNeed(demand, demand, state_->families.size());
+    if (!family.need().has_value())
+      family.FindNeed(demand, demand, state_->families.size() - state_->families.count(kSystemFamilyId.value()));
     family.NoteNothingToCompact(idle.held_by);
   }
 }
@@ -135,7 +140,9 @@ void JobScheduler::OnReads(uint64_t reads) {
   const uint64_t now = state_->ReadDemandNow();
   // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
   const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
-  if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
+  const uint64_t due =
+      std::min(demand_due_.load(std::memory_order_relaxed), seeks_due_.load(std::memory_order_relaxed));
+  if (!reset && now < due) return;
   StateLock lock(state_);
   Schedule();
 }

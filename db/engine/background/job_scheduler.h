@@ -30,6 +30,9 @@ class JobScheduler final : public JobSource {
 
   // Whether a compaction waits for readers (db/decide/pacing/read_demand.h). They ask each time, for a load.
   bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != ReadWatch::kNever; }
+  bool AwaitsIterators() const {
+    return AwaitsReaders() || seeks_due_.load(std::memory_order_relaxed) != ReadWatch::kNever;
+  }
   // So many reads have come meanwhile. The demand of all is looked at once for each `kReadsPerLook`, and what is due is
   // scheduled.
   static constexpr uint64_t kReadsPerLook = 256;
@@ -73,10 +76,11 @@ class JobScheduler final : public JobSource {
   uint64_t value_changes_ ABSL_GUARDED_BY(database_mutex) = 0;
   // The demand of reads at which a compaction is due; kNever while none waits for that.
   std::atomic<uint64_t> demand_due_{ReadWatch::kNever};
+  std::atomic<uint64_t> seeks_due_{ReadWatch::kNever};
   // When it was last weighed.
   std::atomic<uint64_t> demand_weighed_{0};
   // Reads while a compaction waited.
-  std::atomic<uint64_t> heard_{0};
+  alignas(64) std::atomic<uint64_t> heard_{0};
   // Threads in WaitUntilIdle, and in WaitForFlush.
   int waiting_ ABSL_GUARDED_BY(database_mutex) = 0;
   int waiting_for_flush_ ABSL_GUARDED_BY(database_mutex) = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "db/format/system_row.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 
@@ -110,7 +111,7 @@ bool EngineState::AllAtRest() {
   const auto restless = families.find(restless_);
   if (restless != families.end() && !restless->second->AtRest()) return false;
   for (const auto& [id, family] : families) {
-    if (family->AtRest()) continue;
+    if (family->AtRest() || family->id == kSystemFamilyId) continue;  // no call flushes the database's own rows
     restless_ = id;
     return false;
   }

@@ -13,8 +13,9 @@ namespace {
 
 bool Waits(const ImmutableMemTable& immutable) { return !immutable.run.has_value(); }
 
-bool EndsInLastLevel(const CompactionPlan& plan, const Version& version) {
-  return plan.output_level >= LastLevel(version);
+bool GoesIntoLastLevel(const CompactionPlan& plan, const Version& version) {
+  return plan.kind == CompactionPlan::Kind::kRewrite && plan.InputLevel() < plan.output_level &&
+         plan.output_level >= LastLevel(version);
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ void Family::BeginCompaction(PlanRef plan, bool of_range) {
 void Family::EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) {
   if (of_range) --ranges_.running;
   if (plan->InputLevel() == 0) reads_.Satisfy(demand);
-  if (EndsInLastLevel(*plan, *version())) tree_reads_.Satisfy(demand);
+  if (GoesIntoLastLevel(*plan, *version())) tree_reads_.Satisfy(demand);
   running_.erase(std::find(running_.begin(), running_.end(), plan));
   need_.reset();
 }
@@ -269,14 +270,16 @@ void Family::FindNeed(uint64_t before, uint64_t now, size_t families) {
                                         .few_runs = policy.runs_per_level,
                                         .taken = any_runs([](const PlanRef& plan) { return plan->InputLevel() == 0; })},
                                        before, now);
+  const bool may_be_one = last_flush_.has_value() && put_off_.empty() && MayCompactForReaders(version, policy);
   const uint64_t tree =
-      tree_reads_.Weigh({.runs = version.NumRuns(),
+      tree_reads_.Weigh({.runs = may_be_one ? version.NumRuns() : 0,
                          .price = families * PriceOfTree(version.Entries()),
                          .few_runs = 2,
-                         .taken = any_runs([&](const PlanRef& plan) { return EndsInLastLevel(*plan, version); })},
+                         .taken = any_runs([&](const PlanRef& plan) { return GoesIntoLastLevel(*plan, version); })},
                         before, now);
   need_ = sepal::FindNeed(Facts());
-  need_->demand_due = std::min(level0, tree);
+  need_->demand_due = level0;
+  need_->seeks_due = tree;
 }
 
 void Family::NoteNothingToCompact(std::optional<SequenceNumber> held_by) {

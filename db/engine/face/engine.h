@@ -265,6 +265,10 @@ class Engine final : public DB, private TransactionHost {
     if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
       HearReads(reads);
   }
+  void TellOfIterator() {
+    if (background_ != nullptr && background_->scheduler()->AwaitsIterators()) [[unlikely]]
+      HearReads(JobScheduler::kReadsPerLook);
+  }
   void HearReads(uint64_t reads);
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.

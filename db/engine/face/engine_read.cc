@@ -311,7 +311,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (!MayReadAs(options) || IsOfPast(options)) return NewPastIterator(family, **resolved, options);
   // Seeks go through all runs, so that one iterator is enough to look.
-  TellOfReads(JobScheduler::kReadsPerLook);
+  TellOfIterator();
   DatabaseIteratorOptions iterator;
   iterator.order = (*resolved)->order;
   if (options.lower_bound.has_value()) iterator.lower_bound = options.lower_bound;

@@ -254,7 +254,11 @@ absl::Status DB::RunTransaction(const TransactionOptions& options,
   for (int attempt = 0; attempt < kMostTransactionAttempts; ++attempt) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, BeginTransaction(options));
     status = body(*transaction);
-    if (status.ok()) status = transaction->Commit(write_options);
+    if (status.ok()) {
+      status = transaction->Commit(write_options);
+    } else {
+      transaction->Rollback().IgnoreError();  // or what was prepared would stay; the body tells why it failed
+    }
     if (!absl::IsAborted(status)) return status;
     // The first time at once; then longer and longer, each transaction for another while, so that they come apart.
     if (pause_micros > 0) Pause(pause_micros / 2 + Mix64(transaction->id()) % pause_micros);

@@ -113,7 +113,10 @@ void LockTable::Retake(Owner* owner, const KeyOrder& order, const HeldLock& held
     request.lock = it->get();
     request.range = nullptr;
   }
-  if (Holds(request)) return;
+  if (Holds(request)) {
+    if (request.lock != nullptr) RemoveIfUnused(request.lock);  // a range that it holds has the key in it
+    return;
+  }
   Grant(&request);
   Charge(owner, BytesOf(request));
 }

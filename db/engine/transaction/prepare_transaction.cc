@@ -114,8 +114,10 @@ absl::Status TransactionImpl::WriteRow(std::string_view name) {
   RETURN_IF_ERROR(CheckEntrySize(name.size() + 1, value.size()));
   std::string batch(kBatchHeaderBytes, '\0');
   PutSystemRow(&batch, SystemRowKind::kPreparedTransaction, name, value);
-  // Nor may its commit be refused for its size: the updates, and the delete of the row.
-  RETURN_IF_ERROR(context_->host()->CheckBatchSize(batch_->last() + 1, batch.size()));
+  // Nor may its commit be refused for its size: the updates, each with an expiry perhaps, and the delete of the row.
+  constexpr size_t kBytesOfExpiry = 9;
+  const uint32_t updates = batch_->last();
+  RETURN_IF_ERROR(context_->host()->CheckBatchSize(updates + 1, batch.size() + kBytesOfExpiry * updates));
   RETURN_IF_ERROR(CommitIfUnchanged(batch, {.sync = true}, /*locked=*/true));
   context_->prepared.Confirm(DescribePrepared(name, row), owner_, FamiliesOf(row));
   prepared_as_ = name;

@@ -91,6 +91,8 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     if (IsRangeDelete(entry.kind)) [[unlikely]] {
       needs_ |= Feature::kRangeDeletes;
       RETURN_IF_ERROR(CheckRange(*target->family, entry));
+      // Where ranges overlap, the end of one fragment is the begin of another, and so a key of a table.
+      if (entry.value.size() > kMaxShortKeyBytes) needs_ |= Feature::kLongKeys;
     }
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;

@@ -37,7 +37,8 @@ class FamilyStateTest : public testing::Test {
   EngineState state_{nullptr, Options()};
   EpochDomain epochs_;
   LogPins pins_;
-  Family family_{ColumnFamilyId(0), "family", ColumnFamilyOptions(), CompactionPolicy(), FamilySchema()};
+  TimeMarkList marks_{nullptr};
+  Family family_{ColumnFamilyId(0), "family", ColumnFamilyOptions(), CompactionPolicy(), FamilySchema(), &marks_};
   uint64_t sequence_ = 0;
   uint64_t log_ = 1;
 };

@@ -317,6 +317,34 @@ TEST_F(PreparedTest, ARunOfItsBodyMayPrepareAndIsCommitted) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
+TEST_F(PreparedTest, ARunWhoseBodyPreparedAndFailedLeavesNothingPrepared) {
+  const absl::Status run = db()->RunTransaction({}, [](Transaction& txn) {
+    if (absl::Status put = txn.Put("a", "1"); !put.ok()) return put;
+    if (absl::Status prepared = txn.Prepare("p"); !prepared.ok()) return prepared;
+    return absl::UnavailableError("the other database");
+  });
+  EXPECT_TRUE(absl::IsUnavailable(run)) << run;
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(PreparedTest, AKeyThatWasLockedBeforeARangeAroundItIsLockedOnceAfterAnOpening) {
+  {
+    const std::unique_ptr<Transaction> txn = Begin({.locking = Locking::kPessimistic});
+    EXPECT_TRUE(absl::IsNotFound(txn->GetForUpdate("k").status()));
+    ASSERT_OK(txn->DeleteRange("a", "z"));
+    ASSERT_OK(txn->Prepare("p"));
+  }
+  for (int opening = 0; opening < 2; ++opening) {
+    ASSERT_OK(database.Reopen());
+    EXPECT_TRUE(IsLocked("k"));
+    EXPECT_TRUE(IsLocked("b"));
+  }
+  ASSERT_OK(Find("p")->Rollback());
+  EXPECT_FALSE(IsLocked("k"));
+  ASSERT_OK(database.Reopen());
+}
+
 // It needs no log from the time on at which its row is in a table.
 TEST_F(PreparedTest, NoLogIsKeptForItsSake) {
   const std::unique_ptr<Transaction> txn = Begin();

@@ -132,6 +132,13 @@ TEST_F(LongKeysTest, EveryKindOfUpdateAndReadTakesThem) {
   }
 }
 
+TEST_F(LongKeysTest, TheEndOfADeletedRangeIsOneToo) {
+  ASSERT_OK(db()->DeleteRange("a", std::string(kMaxShortKeyBytes, 'k')));
+  EXPECT_FALSE(SaysSo());
+  ASSERT_OK(db()->DeleteRange("a", Key('a')));
+  EXPECT_TRUE(SaysSo());
+}
+
 TEST_F(LongKeysTest, ARepairFindsThemWithAndWithoutAManifestAndSaysSo) {
   for (const bool lost : {false, true}) {
     for (const char c : {'a', 'b'}) ASSERT_OK(db()->Put(Key(c), "v"));
