@@ -83,7 +83,7 @@ TEST_F(LongKeysTest, TheLongestIsFoundWhereverItIsAndALongerOneIsRefused) {
     EXPECT_EQ(Seen(), "abc");
     EXPECT_EQ(db()->Get(longest).value(), "of b");
     EXPECT_TRUE(absl::IsNotFound(db()->Get(Key('d', kMaxKeyBytes)).status()));
-    const std::unique_ptr<Iterator> it = db()->NewIterator({});
+    const std::unique_ptr<Iterator> it = db()->NewIterator();
     it->Seek(longest);
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(it->key(), longest);
