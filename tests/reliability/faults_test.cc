@@ -40,7 +40,7 @@ TEST(OracleTest, OnlyPrefixesFromTheLastDurableWriteOnMayBeThere) {
     if (*value == '1') oracle.AllDurable();
   }
   const auto settles = [&](Oracle copy, const Oracle::Contents& contents, bool power_lost) {
-    return copy.Settle({{"default", contents}}, power_lost).empty();
+    return copy.Settle({{"default", contents}, {kPreparedFamily, {}}}, power_lost).empty();
   };
   EXPECT_TRUE(settles(oracle, {{"k1", "1"}}, true));
   EXPECT_TRUE(settles(oracle, {{"k1", "1"}, {"k2", "2"}}, true));
@@ -62,7 +62,7 @@ TEST(OracleTest, OfTheWritesThatFailedAtMostOneAfterTheLastAcknowledgedMayBeTher
   write("b", false);
   const auto settles = [&](const Oracle::Contents& contents) {
     Oracle copy = oracle;
-    return copy.Settle({{"default", contents}}, false).empty();
+    return copy.Settle({{"default", contents}, {kPreparedFamily, {}}}, false).empty();
   };
   EXPECT_TRUE(settles({{"good", "v"}}));
   EXPECT_TRUE(settles({{"good", "v"}, {"a", "v"}}));
@@ -75,12 +75,12 @@ TEST(OracleTest, AFamilyWhoseDropSucceededIsGone) {
   Oracle oracle;
   oracle.BeginCreate("f");
   oracle.EndFamilyCall("f", true);
-  EXPECT_FALSE(Oracle(oracle).Settle({{"default", {}}}, true).empty());
+  EXPECT_FALSE(Oracle(oracle).Settle({{"default", {}}, {kPreparedFamily, {}}}, true).empty());
   oracle.BeginDrop("f");
-  EXPECT_TRUE(Oracle(oracle).Settle({{"default", {}}}, true).empty());
-  EXPECT_TRUE(Oracle(oracle).Settle({{"default", {}}, {"f", {}}}, true).empty());
+  EXPECT_TRUE(Oracle(oracle).Settle({{"default", {}}, {kPreparedFamily, {}}}, true).empty());
+  EXPECT_TRUE(Oracle(oracle).Settle({{"default", {}}, {"f", {}}, {kPreparedFamily, {}}}, true).empty());
   oracle.EndFamilyCall("f", true);
-  EXPECT_FALSE(Oracle(oracle).Settle({{"default", {}}, {"f", {}}}, true).empty());
+  EXPECT_FALSE(Oracle(oracle).Settle({{"default", {}}, {"f", {}}, {kPreparedFamily, {}}}, true).empty());
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ bool NeedsMore(const VerbEntry& verb) {
          verb.name.starts_with("txn ");
 }
 
+// A database with a family that keeps its history.
+void MakeHistory(const std::string& directory) {
+  EXPECT_EQ(RunSepal({"db", "put", directory, "k", "v"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"family", "create", directory, "kept", "--history", "1h"}).exit, kExitOk);
+}
+
 TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   MakeDatabase();
   const std::string table = Files(".sst").front();
@@ -99,6 +105,8 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   ASSERT_EQ(RunSepal({"family", "create", db_, "counters", "--merge-operator", "add64"}).exit, kExitOk);
   ASSERT_EQ(RunSepal({"db", "put", directory_.File("other"), "k", "v"}).exit, kExitOk);
   arguments["sync"] = {db_, directory_.File("other")};
+  MakeHistory(directory_.File("past"));
+  arguments["db history"] = {directory_.File("past"), "k", "--family", "kept"};
   const std::string filter = directory_.File("filter");
   arguments["filter size"] = {"--keys", "1M", "--rate", "0.01"};
   arguments["filter build"] = {"--from-db", db_, "--output", filter};

@@ -164,9 +164,9 @@ absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, st
         database_mutex.AssertHeld();
         FamilySchema schema = family->Schema();
         const SequenceNumber settled = family->filter_history.settled();
+        const SequenceNumber oldest = family->history.Limit(settled);  // before the snapshots, as jobs do
         schema.filter_epochs =
-            WithEpoch(schema.filter_epochs, family->history.Limit(std::min(settled, state_->OldestSnapshot())),
-                      {sequence, std::string(epoch)});
+            WithEpoch(schema.filter_epochs, std::min(oldest, state_->OldestSnapshot()), {sequence, std::string(epoch)});
         epochs = schema.filter_epochs;
         edit->schemas.push_back(std::move(schema));
       },

@@ -21,7 +21,9 @@ class FamilyHistory {
  public:
   // `marks` must outlive it; null: nothing is ever given up.
   FamilyHistory(const FamilySchema& schema, TimeMarkList* marks)
-      : marks_(marks), millis_(schema.history_millis), floor_(schema.history_floor.value()) {}
+      : marks_(marks), millis_(schema.history_millis), floor_(schema.history_floor.value()) {
+    if (marks_ != nullptr && schema.history_millis > 0) marks_->Want();
+  }
 
   uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }
   bool on() const { return millis() > 0; }

@@ -31,7 +31,8 @@ void TimeMarkList::Begin(SequenceNumber visible) {
 std::optional<TimeMark> TimeMarkList::Due(SequenceNumber visible) {
   const uint64_t now = clock_->UnixMicros() / 1000;
   if (now < due_millis_.load(std::memory_order_relaxed)) return std::nullopt;
-  return TimeMark{now, visible};
+  MutexLock lock(&mutex_);
+  return TimeMark{marks_.empty() ? now : std::max(now, marks_.back().unix_millis), visible};
 }
 
 void TimeMarkList::Add(const TimeMark& mark) {
@@ -86,13 +87,15 @@ void TimeMarkList::Forget(SequenceNumber floor) {
   marks_.erase(marks_.begin(), end);
 }
 
-std::vector<TimeMark> TimeMarkList::TakeForgotten() {
+std::vector<TimeMark> TimeMarkList::Forgotten() const {
   constexpr size_t kMostAtATime = 64;
   MutexLock lock(&mutex_);
-  const size_t count = std::min(kMostAtATime, forgotten_.size());
-  std::vector<TimeMark> taken(forgotten_.end() - static_cast<ptrdiff_t>(count), forgotten_.end());
-  forgotten_.resize(forgotten_.size() - count);
-  return taken;
+  return {forgotten_.begin(), forgotten_.begin() + static_cast<ptrdiff_t>(std::min(kMostAtATime, forgotten_.size()))};
+}
+
+void TimeMarkList::DropForgotten(size_t count) {
+  MutexLock lock(&mutex_);
+  forgotten_.erase(forgotten_.begin(), forgotten_.begin() + static_cast<ptrdiff_t>(count));
 }
 
 void TimeMarkList::AcceptClock() {

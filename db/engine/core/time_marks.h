@@ -54,10 +54,16 @@ class TimeMarkList {
   SequenceNumber newest() const;
   // Before the first of the next two: there were marks whenever something was written so far.
   void NoteContinued() { continued_ = true; }
+  bool continued() const { return continued_; }
+  // A family keeps its history, or has: an opening is to begin with marks.
+  void Want() { wanted_.store(true, std::memory_order_relaxed); }
+  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
   // Forgets marks below `floor`, which no reader needs, but for the last, if nothing was written without marks.
   void Forget(SequenceNumber floor);
-  // Some that were forgotten, each once: their rows are to go.
-  std::vector<TimeMark> TakeForgotten();
+  // The oldest of those that were forgotten, whose rows are to go: a row that stays behind one that is gone would tell
+  // a wrong moment. Once that is logged, they are to be dropped here.
+  std::vector<TimeMark> Forgotten() const;
+  void DropForgotten(size_t count);
 
   // The wall clock is right.
   void AcceptClock();
@@ -67,6 +73,7 @@ class TimeMarkList {
 
   Clock* const clock_;
   bool continued_ = false;
+  std::atomic<bool> wanted_{false};
   std::atomic<bool> in_use_{false};
   std::atomic<uint64_t> due_millis_{0};  // by the wall clock
   mutable Mutex mutex_;

@@ -13,6 +13,7 @@
 #include "db/engine/read/range_cover.h"
 #include "db/engine/read/separated_value.h"
 #include "db/engine/read/view_iterator.h"
+#include "db/format/batch_format.h"
 #include "db/format/time_mark.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -190,7 +191,7 @@ absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& hand
 // --- time marks ---
 
 absl::Status Engine::StartHistories() {
-  if (read_only_) return absl::OkStatus();
+  if (read_only_ || !core_->time_marks.wanted()) return absl::OkStatus();
   SequenceNumber lowest = state_->VisibleSequence();
   {
     StateLock lock(state_.get());
@@ -200,8 +201,22 @@ absl::Status Engine::StartHistories() {
   RETURN_IF_ERROR(AllowSystemRows());
   RETURN_IF_ERROR(ReadTimeMarks());
   core_->time_marks.Forget(lowest);
+  if (!core_->time_marks.continued()) RETURN_IF_ERROR(DeleteForgottenMarks());
   core_->time_marks.Begin(state_->VisibleSequence());
   return absl::OkStatus();
+}
+
+// Those of an earlier history, which would tell wrong moments of this one.
+absl::Status Engine::DeleteForgottenMarks() {
+  std::vector<TimeMark> gone = core_->time_marks.Forgotten();
+  if (gone.empty()) return absl::OkStatus();
+  for (; !gone.empty(); gone = core_->time_marks.Forgotten()) {
+    std::string batch(kBatchHeaderBytes, '\0');
+    for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
+    RETURN_IF_ERROR(CommitInline(batch, {}));
+    core_->time_marks.DropForgotten(gone.size());
+  }
+  return pipeline_->Sync();
 }
 
 absl::Status Engine::ReadTimeMarks() {

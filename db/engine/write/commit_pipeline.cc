@@ -92,7 +92,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
       needs_ |= Feature::kRangeDeletes;
       RETURN_IF_ERROR(CheckRange(*target->family, entry));
       // Where ranges overlap, the end of one fragment is the begin of another, and so a key of a table.
-      if (entry.value.size() > kMaxShortKeyBytes) needs_ |= Feature::kLongKeys;
+      if (entry.value.size() > kMaxShortKeyBytes + 1) needs_ |= Feature::kLongKeys;
     }
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
@@ -275,6 +275,7 @@ absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
   RETURN_IF_ERROR(family->CheckThere());
+  if (state_->core->time_marks.in_use()) RETURN_IF_ERROR(MarkTime());  // the epoch has a moment of its own
   if (last_ == kMaxSequenceNumber) return NoSequenceNumbersLeft(last_);
   // Of the history no part may be lost before what is kept of it.
   RETURN_IF_ERROR(Sync());

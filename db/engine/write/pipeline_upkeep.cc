@@ -1,6 +1,7 @@
 // What the commit pipeline does beside writing batches: time marks (db/format/time_mark.h), and letting go of what no
 // reader needs any more.
 #include <string>
+#include <vector>
 
 #include "db/engine/write/commit_pipeline.h"
 #include "db/format/time_mark.h"
@@ -10,7 +11,7 @@ namespace sepal {
 
 SequenceNumber CommitPipeline::LowestFloor() const {
   SequenceNumber lowest = last_;
-  for (const auto& [id, target] : targets_) lowest = target.family->history.Limit(lowest);
+  for (const auto& [id, target] : targets_) lowest = target.family->history.Due(lowest);
   return lowest;
 }
 
@@ -22,7 +23,8 @@ absl::Status CommitPipeline::MarkTime() {
   std::string batch(kBatchHeaderBytes, '\0');
   PutTimeMark(&batch, *due);
   marks.Forget(LowestFloor());
-  for (const TimeMark& gone : marks.TakeForgotten()) DeleteTimeMark(&batch, gone);
+  const std::vector<TimeMark> gone = marks.Forgotten();
+  for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
   const uint32_t count = BatchCount(batch);
   if (count > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the batch's own trouble
   RETURN_IF_ERROR(Prepare(batch));
@@ -34,6 +36,7 @@ absl::Status CommitPipeline::MarkTime() {
   state_->visible.store(last_.value(), std::memory_order_release);
   if (recent_.watched()) recent_.Note(last_, batch);
   marks.Add(*due);
+  marks.DropForgotten(gone.size());
   return absl::OkStatus();
 }
 

@@ -345,7 +345,7 @@ TEST_F(NamedSnapshotTest, ARepairKeepsNamesOrSaysWhichAreLost) {
     RepairReport report;
     ASSERT_OK(RepairTo(&report, damaged.options, damaged.path));
     ASSERT_TRUE(report.changed);
-    EXPECT_EQ(report.ToString().find("named snapshots are lost") != std::string::npos, manifest) << report.ToString();
+    EXPECT_EQ(report.ToString().find("named snapshots and histories are lost") != std::string::npos, manifest) << report.ToString();
     ASSERT_OK(damaged.Open());
     EXPECT_EQ(Names(damaged.db.get()).size(), manifest ? 0u : 1u);
     EXPECT_EQ(Value(damaged.db.get(), NumberedKey(1)), "third");
