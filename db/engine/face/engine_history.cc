@@ -213,7 +213,7 @@ absl::Status Engine::DeleteForgottenMarks() {
   for (; !gone.empty(); gone = core_->time_marks.Forgotten()) {
     std::string batch(kBatchHeaderBytes, '\0');
     for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
-    RETURN_IF_ERROR(CommitInline(batch, {}));
+    RETURN_IF_ERROR(CommitWatched(batch, {}));
     core_->time_marks.DropForgotten(gone.size());
   }
   return pipeline_->Sync();
