@@ -29,6 +29,7 @@ done
 library=$(realpath "$build")/lib/sepal/leveldb
 [ -e "$library/libleveldb.so.1d" ] || fail "$build has no lib/sepal/leveldb/libleveldb.so.1d: build sepal_leveldb"
 require_packages peers
+command -v curl >/dev/null || fail "curl is not installed; it fetches the source of db_bench"
 work=$(mktemp -d "${TMPDIR:-/tmp}/leveldb_bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 

@@ -33,9 +33,9 @@
 // write amplification: 1 (flush) + 2 (level 1) + about 0.6 * fanout for each further level. Runs that a read meets:
 // runs_per_level + one for each level.
 //
-// At rest: when a flush leaves no entry in memory, no writer competes for the time. Then what lies above the first
-// level that is to be one run is compacted into it, unless it is little beside what it meets. Universal has no such
-// level.
+// At rest: when a flush leaves no entry in memory, no writer competes for the time. Then, and once readers have paid
+// for it (db/decide/pacing/read_demand.h), what lies above the first level that is to be one run is compacted into it,
+// unless it is little beside what it meets. Universal has no such level.
 //
 // Level 0 may have `unread_runs` more while nobody reads (db/decide/pacing/read_demand.h): what is written and not read
 // skips the first rewrite, or most of it. `runs_per_level` in the sums above is `runs_per_level + unread_runs` then, as

@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 
-#include "db/format/system_row.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -75,7 +74,7 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
   // Less than before: the user has set the counts back to zero.
   const bool reset = now < before;
   const SequenceNumber oldest = state_->OldestSnapshot();
-  const size_t users = state_->families.size() - state_->families.count(kSystemFamilyId.value());
+  const size_t users = state_->CountUserFamilies();
   Look look;
   uint64_t next = ReadWatch::kNever, next_seeks = ReadWatch::kNever;
   for (const auto& [id, family] : state_->families) {
@@ -128,8 +127,7 @@ void JobScheduler::StartCompactions(const Look& look) {
   const uint64_t demand = demand_weighed_.load(std::memory_order_relaxed);
   for (const CompactionChoice::Idle& idle : choice.idle) {
     Family& family = **look.families[idle.family];
-    if (!family.need().has_value())
-      family.FindNeed(demand, demand, state_->families.size() - state_->families.count(kSystemFamilyId.value()));
+    if (!family.need().has_value()) family.FindNeed(demand, demand, state_->CountUserFamilies());
     family.NoteNothingToCompact(idle.held_by);
   }
 }

@@ -28,7 +28,8 @@ class JobScheduler final : public JobSource {
 
   void Schedule() override REQUIRES_STATE_LOCK;
 
-  // Whether a compaction waits for readers (db/decide/pacing/read_demand.h). They ask each time, for a load.
+  // Whether a compaction waits for lookups, or for lookups and iterators (db/decide/pacing/read_demand.h). These ask
+  // each time, for a load.
   bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != ReadWatch::kNever; }
   bool AwaitsIterators() const {
     return AwaitsReaders() || seeks_due_.load(std::memory_order_relaxed) != ReadWatch::kNever;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "db/format/system_row.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 

@@ -23,6 +23,7 @@
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/family_state.h"
 #include "db/engine/core/log_pins.h"
+#include "db/format/system_row.h"
 #include "db/format/version_edit.h"
 #include "db/state/version/joint_view.h"
 #include "db/state/version/snapshot_list.h"
@@ -106,7 +107,11 @@ struct EngineState {
   }
   // What no snapshot looks below.
   SequenceNumber OldestSnapshot() const;
-  // What reads have asked of level 0 (db/decide/pacing/read_demand.h).
+  // Without that of the database's own rows.
+  size_t CountUserFamilies() const REQUIRES_STATE_LOCK {
+    return families.size() - families.count(kSystemFamilyId.value());
+  }
+  // What reads have asked of runs (db/decide/pacing/read_demand.h).
   uint64_t ReadDemandNow() const;
   // Not to be kept while a job runs: what others replace meanwhile would stay.
   VersionRef VersionOf(const Family& family) const EXCLUDES_STATE_LOCK;

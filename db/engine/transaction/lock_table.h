@@ -1,4 +1,4 @@
-// The locks of pessimistic transactions: shared or exclusive, of keys and of ranges of keys.
+// The locks of pessimistic and of prepared transactions: shared or exclusive, of keys and of ranges of keys.
 //
 // One mutex guards the table. A request that conflicts with a lock, or with an earlier request that still waits, waits
 // in line; an owner that holds a part of what it asks for (a shared lock that it wants exclusively) goes before all

@@ -18,7 +18,7 @@ struct Overlay {
   // The bounds that `base` has.
   std::optional<std::string> lower_bound = {};  // inclusive
   std::optional<std::string> upper_bound = {};  // exclusive
-  bool keys_only = false;  // as `base`: values are empty
+  bool keys_only = false;                       // as `base`: values are empty
   // Null: nobody wants to know what is read.
   std::shared_ptr<RangeReads> reads = nullptr;
 };

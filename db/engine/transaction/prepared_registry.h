@@ -7,7 +7,8 @@
 //           -> Remove                              Restore, at an opening, stands for Reserve, Confirm and Detach
 //
 // Laws:
-//   - from Reserve to Remove nobody else gets the name, and no family that the transaction has used is dropped;
+//   - from Reserve to Remove nobody else gets the name, and no family that the transaction has used, from Confirm on
+//     none in which it has locks, is dropped;
 //   - the row of a name is written between Reserve and Confirm. Its object, the one that is attached, deletes it before
 //     Remove;
 //   - the locks are released after the row was deleted.
@@ -59,7 +60,8 @@ class PreparedRegistry {
   // By name; those whose preparation has ended.
   std::vector<PreparedTransaction> List() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Until as many calls of the second nothing is prepared that has used the family. FailedPrecondition: something is.
+  // Until as many calls of the second nothing is prepared that has locks in the family. FailedPrecondition: something
+  // is.
   absl::Status BeginDrop(ColumnFamilyId family, std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndDrop(ColumnFamilyId family) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "absl/base/attributes.h"

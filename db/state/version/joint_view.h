@@ -3,8 +3,9 @@
 //
 // The writer knows nothing of these readers, so that its flushes and compactions keep no update for their sake. A view
 // therefore shows what was there at the number that it came with, or at that of a snapshot that the writer keeps, and
-// at no older one: view and number go together, and a snapshot of such a database holds the value that it was taken of.
-// What the database has become since is a new value, which takes the place of this one for all families at once.
+// at no older one but where a family keeps its history: view and number go together, and a snapshot of such a database
+// holds the value that it was taken of. What the database has become since is a new value, which takes the place of
+// this one for all families at once.
 #pragma once
 
 #include <algorithm>
