@@ -73,11 +73,17 @@ absl::Status SyncStream::Send(SyncMessage type, std::string_view payload) {
   std::string header = HeaderOf(type, static_cast<uint32_t>(payload.size()));
   std::string trailer;
   PutFixed32(&trailer, ChecksumOf(header, payload));
-  RETURN_IF_ERROR(stream_->Write(header));
-  RETURN_IF_ERROR(stream_->Write(payload));
-  RETURN_IF_ERROR(stream_->Write(trailer));
+  RETURN_IF_ERROR(Write(header));
+  RETURN_IF_ERROR(Write(payload));
+  RETURN_IF_ERROR(Write(trailer));
   sent_bytes_ += kHeaderBytes + payload.size() + kChecksumBytes;
   return absl::OkStatus();
+}
+
+absl::Status SyncStream::Write(std::string_view bytes) {
+  absl::Status status = stream_->Write(bytes);
+  if (!status.ok()) sending_failed_ = true;
+  return status;
 }
 
 absl::Status SyncStream::ReadPayload(uint32_t size, std::string* payload) {

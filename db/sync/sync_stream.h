@@ -40,13 +40,17 @@ class SyncStream {
   // Tells the other side why this one ends; what goes wrong with that is left aside.
   void SendError(const absl::Status& status);
 
+  // Whether the channel did not take what was sent: what can still be read says why.
+  bool sending_failed() const { return sending_failed_; }
   uint64_t sent_bytes() const { return sent_bytes_; }
   uint64_t received_bytes() const { return received_bytes_; }
 
  private:
+  absl::Status Write(std::string_view bytes);
   absl::Status ReadPayload(uint32_t size, std::string* payload);
 
   SyncChannel* const stream_;
+  bool sending_failed_ = false;
   uint64_t sent_bytes_ = 0;
   uint64_t received_bytes_ = 0;
 };

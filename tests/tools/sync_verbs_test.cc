@@ -54,8 +54,10 @@ TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
   EXPECT_EQ(talkative.exit, kExitError);
   EXPECT_TRUE(Has(talkative.err, "is no sepal sync-server")) << talkative.err;
   EXPECT_FALSE(Has(talkative.err, "repair")) << talkative.err;
-  const Outcome short_one = RunSepal({"sync", a, "--over", "echo hello"});
-  EXPECT_TRUE(Has(short_one.err, "in the middle of a message: is it a sepal sync-server?")) << short_one.err;
+  for (const char* command : {"echo hello", "exec <&-; echo hello"}) {  // The second takes nothing.
+    const Outcome short_one = RunSepal({"sync", a, "--over", command});
+    EXPECT_TRUE(Has(short_one.err, "in the middle of a message: is it a sepal sync-server?")) << short_one.err;
+  }
   const Outcome absent = RunSepal({"sync", a, a + "-none"});
   EXPECT_EQ(absent.exit, kExitError);
   EXPECT_TRUE(Has(absent.err, "sepal db open " + a + "-none --create makes")) << absent.err;

@@ -205,5 +205,18 @@ TEST(SyncRefusalTest, TheConflictsOfAllFamiliesAreBoundedInNumberAndBytes) {
   }
 }
 
+// Takes nothing, and has some bytes that are no message.
+class BrokenPipe final : public SyncChannel {
+ public:
+  absl::Status Read(char*, size_t) override { return absl::UnavailableError("ended within a message"); }
+  absl::Status Write(std::string_view) override { return absl::UnavailableError("ended"); }
+};
+
+TEST(SyncRefusalTest, WhatTheOtherSideLeftSaysMoreThanABrokenPipe) {
+  SyncDatabase a;
+  BrokenPipe pipe;
+  EXPECT_THAT(BeginSync(*a.db(), pipe, {}).status().ToString(), HasSubstr("ended within a message"));
+}
+
 }  // namespace
 }  // namespace sepal
