@@ -83,15 +83,31 @@ absl::Status EntryTooLarge(size_t key_bytes, size_t value_bytes) {
                       value_bytes, kMaxKeyBytes, kMaxValueBytes));
 }
 
-void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
-                      std::string_view value) {
+namespace {
+
+void AppendKey(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key) {
   const uint32_t count = BatchCount(*batch);
   SEPAL_CHECK(count < std::numeric_limits<uint32_t>::max());
   EncodeFixed32(batch->data(), count + 1);
   batch->push_back(static_cast<char>(kind));
   PutVarint(batch, family.value());
   PutLengthPrefixed(batch, key);
+}
+
+}  // namespace
+
+void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
+                      std::string_view value) {
+  AppendKey(batch, kind, family, key);
   if (HasValue(kind)) PutLengthPrefixed(batch, value);
+}
+
+void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
+                       std::string_view value) {
+  AppendKey(batch, ValueKind::kExpiringPut, family, key);
+  PutVarint(batch, kExpiryBytes + value.size());
+  AppendExpiry(batch, expiry_millis);
+  batch->append(value);
 }
 
 }  // namespace sepal

@@ -109,5 +109,8 @@ inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
 // expiring put's is as expiring_value.h says.
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value);
+// The same of an expiring put. An expiry beyond what the format has becomes kNoExpiryMillis.
+void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
+                       std::string_view value);
 
 }  // namespace sepal

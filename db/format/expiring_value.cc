@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "util/base/check.h"
+#include "util/base/coding.h"
 
 namespace sepal {
 
@@ -14,12 +15,17 @@ ExpiringValue ParseExpiringValue(std::string_view payload) {
 }
 
 std::string EncodeExpiringValue(uint64_t expiry_millis, std::string_view value) {
-  uint64_t rest = std::min(expiry_millis, kNoExpiryMillis);
   std::string payload;
   payload.reserve(kExpiryBytes + value.size());
-  for (size_t i = 0; i < kExpiryBytes; ++i, rest >>= 8) payload.push_back(static_cast<char>(rest & 0xff));
+  AppendExpiry(&payload, expiry_millis);
   payload.append(value);
   return payload;
+}
+
+void AppendExpiry(std::string* payload, uint64_t expiry_millis) {
+  char bytes[8];
+  EncodeFixed64(bytes, std::min(expiry_millis, kNoExpiryMillis));
+  payload->append(bytes, kExpiryBytes);
 }
 
 }  // namespace sepal

@@ -28,5 +28,7 @@ struct ExpiringValue {
 ExpiringValue ParseExpiringValue(std::string_view payload);
 // An expiry beyond what the format has becomes kNoExpiryMillis.
 std::string EncodeExpiringValue(uint64_t expiry_millis, std::string_view value);
+// What stands before the value.
+void AppendExpiry(std::string* payload, uint64_t expiry_millis);
 
 }  // namespace sepal

@@ -72,14 +72,12 @@ absl::Status WriteBatch::Handler::Merge(uint32_t, std::string_view, std::string_
 }
 
 void WriteBatch::Put(std::string_view key, std::string_view value, TimePoint expires_at) {
-  AppendBatchEntry(&bytes_, ValueKind::kExpiringPut, kDefaultFamily, key,
-                   EncodeExpiringValue(MillisOf(expires_at), value));
+  AppendExpiringPut(&bytes_, kDefaultFamily, key, MillisOf(expires_at), value);
   expires_ = true;
 }
 
 void WriteBatch::Put(const ColumnFamily& family, std::string_view key, std::string_view value, TimePoint expires_at) {
-  AppendBatchEntry(&bytes_, ValueKind::kExpiringPut, BatchOrigin::Note(family, this), key,
-                   EncodeExpiringValue(MillisOf(expires_at), value));
+  AppendExpiringPut(&bytes_, BatchOrigin::Note(family, this), key, MillisOf(expires_at), value);
   expires_ = true;
 }
 

@@ -167,8 +167,19 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   return CommitInline(batch, options);
 }
 
+namespace {
+
 // A thread keeps no larger buffer for its writes.
 constexpr size_t kKeptBytes = size_t{1} << 20;
+
+// Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
+// a file system of the caller may write to another database meanwhile.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::string& KeptBatch() {
+  static thread_local std::string kept;
+  return kept;
+}
+
+}  // namespace
 
 absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                               const WriteOptions& options) {
@@ -180,12 +191,23 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
     return PutSeparated(*resolved, key, value, options);
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
-  // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
-  // a file system of the caller may write to another database meanwhile.
-  static thread_local std::string kept;
+  std::string& kept = KeptBatch();
   std::string batch = std::move(kept);
   batch.assign(kBatchHeaderBytes, '\0');
   AppendBatchEntry(&batch, kind, resolved->id, key, value);
+  absl::Status status = Commit(batch, options);
+  if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
+  return status;
+}
+
+absl::Status Engine::WriteExpiring(const Family& family, std::string_view key, std::string_view value,
+                                   uint64_t expiry_millis, const WriteOptions& options) {
+  if (value.size() > kKeptBytes) [[unlikely]]
+    RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
+  std::string& kept = KeptBatch();
+  std::string batch = std::move(kept);
+  batch.assign(kBatchHeaderBytes, '\0');
+  AppendExpiringPut(&batch, family.id, key, expiry_millis, value);
   absl::Status status = Commit(batch, options);
   if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
   return status;

@@ -139,6 +139,9 @@ class Engine final : public DB, private TransactionHost {
   // Writes of puts that expire (engine_expiry.cc).
   absl::Status PutExpiring(const ColumnFamily& family, std::string_view key, std::string_view value,
                            const WriteOptions& options);
+  // Writes a put that expires then, whose family, size and expiry have been checked.
+  absl::Status WriteExpiring(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
+                             const WriteOptions& options);
   // The batch with the times at which its puts expire.
   absl::StatusOr<std::string> StampExpiry(std::string_view batch);
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);

@@ -72,7 +72,7 @@ absl::Status Engine::PutExpiring(const ColumnFamily& family, std::string_view ke
   if (expiry == 0) return WriteOne(family, ValueKind::kPut, key, value, options);
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
   RETURN_IF_ERROR(AllowExpiry());
-  return WriteOne(family, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value), WithoutExpiry(options));
+  return WriteExpiring(*resolved, key, value, expiry, WithoutExpiry(options));
 }
 
 absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
@@ -100,8 +100,7 @@ absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
     const uint64_t expiry = After(now, ttl->second);
     RETURN_IF_ERROR(CheckExpiry(expiry, now));
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
-    AppendBatchEntry(&stamped, ValueKind::kExpiringPut, entry.family, entry.key,
-                     EncodeExpiringValue(expiry, entry.value));
+    AppendExpiringPut(&stamped, entry.family, entry.key, expiry, entry.value);
     expires = true;
   }
   RETURN_IF_ERROR(reader.status());
