@@ -361,7 +361,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     highest = std::max(highest, input.table.highest_sequence);
   }
   family->flushed_through = highest;
-  family->schema.history_floor = std::max(family->schema.history_floor, highest);
+  family->schema.history_floor = family->schema.history_begun = std::max(family->schema.history_floor, highest);
   ASSIGN_OR_RETURN(const std::vector<RangeTable> ranges, TakeRanges(*family, &family->tables));
   TablesInOrder inputs(
       std::exchange(family->tables, {}), family->order,

@@ -1,10 +1,12 @@
 // Time marks: at a time, everything up to a sequence number was visible, and nothing after it
 // (db/decide/visibility/time_marks.h). Rows of the system family (system_row.h):
 //
-// | part  | bytes | meaning                                             |
-// |-------|-------|-----------------------------------------------------|
-// | name  | 8     | the sequence number, big-endian                     |
-// | value | 8     | the time in milliseconds since 1970, little-endian  |
+// | part  | bytes | meaning                                                                           |
+// |-------|-------|-----------------------------------------------------------------------------------|
+// | name  | 8     | the sequence number, big-endian                                                   |
+// | value | 8     | the time in milliseconds since 1970, little-endian                                |
+// |       | 8     | the time that had passed for certain then (db/decide/visibility/removal_time.h),  |
+// |       |       | as the other                                                                      |
 #pragma once
 
 #include <cstdint>
@@ -22,12 +24,18 @@ struct TimeMark {
   friend bool operator==(const TimeMark&, const TimeMark&) = default;
 };
 
+struct TimeMarkRow {
+  TimeMark mark;
+  uint64_t passed_millis = 0;
+  friend bool operator==(const TimeMarkRow&, const TimeMarkRow&) = default;
+};
+
 // Add to a batch that there is the mark, or that it is gone.
-void PutTimeMark(std::string* batch, const TimeMark& mark);
+void PutTimeMark(std::string* batch, const TimeMarkRow& row);
 void DeleteTimeMark(std::string* batch, const TimeMark& mark);
 // The name of a mark with that number.
 std::string TimeMarkName(SequenceNumber sequence);
 // nullopt: the row is none.
-std::optional<TimeMark> ParseTimeMark(std::string_view name, std::string_view value);
+std::optional<TimeMarkRow> ParseTimeMark(std::string_view name, std::string_view value);
 
 }  // namespace sepal

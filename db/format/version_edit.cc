@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/format/version_edit_features.h"
 #include "db/format/fields.h"
 #include "db/format/kept_options.h"
 #include "db/format/system_row.h"
+#include "db/format/version_edit_features.h"
 #include "sepal/compaction_filter.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
@@ -210,7 +210,8 @@ std::vector<FilterEpoch> TakeFilterEpochs(Decoder* in) {
 void TakeHistory(Decoder* in, FamilySchema* schema) {
   schema->history_millis = in->Varint();
   schema->history_floor = TakeSequence(in);
-  if (schema->history_millis == 0) in->Fail();
+  schema->history_begun = TakeSequence(in);
+  if (schema->history_millis == 0 || schema->history_floor < schema->history_begun) in->Fail();
 }
 
 absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
@@ -386,6 +387,7 @@ void PutSchema(std::string* out, const FamilySchema& schema) {
   fields.Field(kHistory, [&](std::string* f) {
     PutVarint(f, schema.history_millis);
     PutVarint(f, schema.history_floor.value());
+    PutVarint(f, schema.history_begun.value());
   });
 }
 

@@ -38,8 +38,8 @@
 // |     |                      | merge operator; 4: the time to live in milliseconds; 6, bytes: the name of the     |
 // |     |                      | filter; 8: its epochs, from the oldest: for each a sequence number, more than      |
 // |     |                      | the one before and at most kMaxSequenceNumber, and at most 64 bytes; and 10: for   |
-// |     |                      | how many milliseconds, more than 0, it keeps its history, and the floor of that, a |
-// |     |                      | sequence number. Written only if there are any                                     |
+// |     |                      | how many milliseconds, more than 0, it keeps its history, and two sequence numbers:|
+// |     |                      | the floor of that, and where it began. Written only if there are any               |
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
@@ -137,6 +137,7 @@ struct FamilySchema {
   std::vector<FilterEpoch> filter_epochs = {};
   uint64_t history_millis = 0;        // for how long what was overwritten is kept; 0: no history
   SequenceNumber history_floor = {};  // with a history: as of any number from here on the family can be read
+  SequenceNumber history_begun = {};  // the floor when it began: since then there are time marks (time_mark.h)
   bool empty() const { return merge_operator.empty() && ttl_millis == 0 && filter.empty() && history_millis == 0; }
   // Of the family's updates up to `last`, readers to come may stand anywhere above the result.
   SequenceNumber SettledThrough(SequenceNumber last) const {

@@ -21,8 +21,8 @@ std::string SchemaText(const FamilySchema& schema) {
                          Printable(epoch.epoch), epoch.sequence.value());
   }
   if (schema.history_millis > 0) {
-    s += absl::StrFormat("family %u keeps its history for %u ms, from sequence %u on\n", family, schema.history_millis,
-                         schema.history_floor.value());
+    s += absl::StrFormat("family %u keeps its history for %u ms, from sequence %u on; it began at %u\n", family,
+                         schema.history_millis, schema.history_floor.value(), schema.history_begun.value());
   }
   return s;
 }

@@ -36,6 +36,11 @@ class RemovalTime {
 
   // The time up to which removals may go, now that both clocks show `now`; the monotonic one never goes back.
   uint64_t At(Clocks now);
+  // The same, but for the hour: a time that has been reached for certain.
+  uint64_t Certain(Clocks now) {
+    const uint64_t at = At(now);
+    return doubts_ ? at - kMostAheadMillis : at;
+  }
   // Whether the wall clock ran too far ahead when it was last looked at.
   bool doubts() const { return doubts_; }
 

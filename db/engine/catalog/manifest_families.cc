@@ -111,8 +111,8 @@ FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before,
   before.ttl_millis = static_cast<uint64_t>(options.ttl.count());
   if (options.history.has_value()) {
     const auto millis = static_cast<uint64_t>(options.history->count());
-    if (millis == 0) before.history_floor = SequenceNumber(0);
-    if (millis > 0 && before.history_millis == 0) before.history_floor = last;
+    if (millis == 0) before.history_floor = before.history_begun = SequenceNumber(0);
+    if (millis > 0 && before.history_millis == 0) before.history_floor = before.history_begun = last;
     before.history_millis = millis;
   }
   return before;
@@ -127,7 +127,6 @@ absl::StatusOr<FamilyRef> MakeFamily(const Options& all, Core* core, ColumnFamil
     options.history = std::chrono::milliseconds(described.schema.history_millis);
   }
   if (options.ttl.count() > 0) core->expiry.NoteTtl();
-  if (described.schema.history_millis > 0) core->time_marks.NoteContinued();
   core->values.NoteFamily(options.separate_from);
   const CompactionPolicy policy = PolicyFor(options, core->tuning);
   const FamilySchema schema = MakeSchema(options, described.schema, last);

@@ -21,12 +21,17 @@ class FamilyHistory {
  public:
   // `marks` must outlive it; null: nothing is ever given up.
   FamilyHistory(const FamilySchema& schema, TimeMarkList* marks)
-      : marks_(marks), millis_(schema.history_millis), floor_(schema.history_floor.value()) {
+      : marks_(marks),
+        millis_(schema.history_millis),
+        begun_(schema.history_begun.value()),
+        floor_(schema.history_floor.value()) {
     if (marks_ != nullptr && schema.history_millis > 0) marks_->Want();
   }
 
   uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }
   bool on() const { return millis() > 0; }
+  // Where it began: since then there are time marks.
+  SequenceNumber begun() const { return SequenceNumber(begun_.load(std::memory_order_relaxed)); }
   // As of any number from here on, the family can be read.
   SequenceNumber floor() const { return SequenceNumber(floor_.load(std::memory_order_seq_cst)); }
   // Below which no reader of the past can stand any more, or to which the next job may raise the floor; of a family
@@ -46,9 +51,10 @@ class FamilyHistory {
   // Of the family's updates up to `last`, readers to come stand at the result or above, but for those of snapshots.
   SequenceNumber Limit(SequenceNumber last) const { return on() ? std::min(floor(), last) : last; }
   // What the manifest of a database that another process writes says by now.
-  void Follow(uint64_t millis, SequenceNumber floor) {
-    floor_.store(floor.value(), std::memory_order_seq_cst);
-    millis_.store(millis, std::memory_order_relaxed);
+  void Follow(const FamilySchema& schema) {
+    begun_.store(schema.history_begun.value(), std::memory_order_relaxed);
+    floor_.store(schema.history_floor.value(), std::memory_order_seq_cst);
+    millis_.store(schema.history_millis, std::memory_order_relaxed);
   }
 
  private:
@@ -60,6 +66,7 @@ class FamilyHistory {
 
   TimeMarkList* const marks_;
   std::atomic<uint64_t> millis_;
+  std::atomic<uint64_t> begun_;
   std::atomic<uint64_t> floor_;
 };
 

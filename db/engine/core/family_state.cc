@@ -44,7 +44,10 @@ FamilySchema Family::Schema() const {
                       .ttl_millis = static_cast<uint64_t>(options.ttl.count()),
                       .filter = filter_name,
                       .history_millis = history.millis()};
-  if (schema.history_millis > 0) schema.history_floor = history.floor();
+  if (schema.history_millis > 0) {
+    schema.history_floor = history.floor();
+    schema.history_begun = history.begun();
+  }
   if (filter_history.current() != nullptr) schema.filter_epochs = filter_history.current()->list;
   return schema;
 }

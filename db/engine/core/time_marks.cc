@@ -9,12 +9,20 @@ RemovalTime::Clocks TimeMarkList::Clocks() const {
   return {.wall_millis = clock_->UnixMicros() / 1000, .monotonic_millis = clock_->MonotonicMicros() / 1000};
 }
 
-void TimeMarkList::Restore(const std::vector<TimeMark>& marks) {
-  if (marks.empty()) return;
+void TimeMarkList::Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber begun) {
   const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
-  marks_.insert(marks_.end(), marks.begin(), marks.end());
-  passed_.emplace(marks_.back().unix_millis, now);
+  for (const TimeMarkRow& row : rows) marks_.push_back(row.mark);
+  const auto first = std::find_if(marks_.begin(), marks_.end(), [&](const TimeMark& m) { return m.sequence >= begun; });
+  forgotten_.insert(forgotten_.end(), marks_.begin(), first);
+  marks_.erase(marks_.begin(), first);
+  if (rows.empty() || marks_.empty()) return;
+  // A mark may have come back to an accepted clock whose row is still ahead.
+  uint64_t latest = UINT64_MAX;
+  for (auto mark = marks_.rbegin(); mark != marks_.rend(); ++mark) {
+    latest = mark->unix_millis = std::min(mark->unix_millis, latest);
+  }
+  passed_.emplace(rows.back().passed_millis, now);
   due_millis_.store(marks_.back().unix_millis + kPeriodMillis, std::memory_order_relaxed);
 }
 
@@ -28,11 +36,12 @@ void TimeMarkList::Begin(SequenceNumber visible) {
   passed_.emplace(now.wall_millis, now);
 }
 
-std::optional<TimeMark> TimeMarkList::Due(SequenceNumber visible) {
-  const uint64_t now = clock_->UnixMicros() / 1000;
-  if (now < due_millis_.load(std::memory_order_relaxed)) return std::nullopt;
+std::optional<TimeMarkRow> TimeMarkList::Due(SequenceNumber visible) {
+  if (clock_->UnixMicros() / 1000 < due_millis_.load(std::memory_order_relaxed)) return std::nullopt;
+  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
-  return TimeMark{marks_.empty() ? now : std::max(now, marks_.back().unix_millis), visible};
+  const uint64_t time = marks_.empty() ? now.wall_millis : std::max(now.wall_millis, marks_.back().unix_millis);
+  return TimeMarkRow{{time, visible}, passed_.has_value() ? passed_->Certain(now) : now.wall_millis};
 }
 
 void TimeMarkList::Add(const TimeMark& mark) {
@@ -81,9 +90,11 @@ void TimeMarkList::Forget(SequenceNumber floor) {
   MutexLock lock(&mutex_);
   auto end =
       std::partition_point(marks_.begin(), marks_.end(), [&](const TimeMark& mark) { return mark.sequence < floor; });
-  const bool keeps_last = continued_ || in_use_.load(std::memory_order_relaxed);
-  if (end == marks_.end() && end != marks_.begin() && keeps_last) --end;
-  forgotten_.insert(forgotten_.end(), marks_.begin(), end);
+  if (end != marks_.begin()) --end;
+  for (auto mark = marks_.begin(); mark != end; ++mark) {
+    // The mark of Begin may have the number of the first row, which stays.
+    if (mark + 1 == marks_.end() || (mark + 1)->sequence != mark->sequence) forgotten_.push_back(*mark);
+  }
   marks_.erase(marks_.begin(), end);
 }
 
@@ -95,13 +106,23 @@ std::vector<TimeMark> TimeMarkList::Forgotten() const {
 
 void TimeMarkList::DropForgotten(size_t count) {
   MutexLock lock(&mutex_);
-  forgotten_.erase(forgotten_.begin(), forgotten_.begin() + static_cast<ptrdiff_t>(count));
+  const auto end = forgotten_.begin() + static_cast<ptrdiff_t>(std::min(count, forgotten_.size()));
+  forgotten_.erase(forgotten_.begin(), end);
 }
 
-void TimeMarkList::AcceptClock() {
+// A mark that comes back is not early: what it says was visible was visible by now.
+std::vector<TimeMarkRow> TimeMarkList::AcceptClock() {
   const RemovalTime::Clocks now = Clocks();
+  std::vector<TimeMarkRow> changed;
   MutexLock lock(&mutex_);
   if (passed_.has_value()) passed_->Accept(now);
+  for (TimeMark& mark : marks_) {
+    if (mark.unix_millis <= now.wall_millis) continue;
+    mark.unix_millis = now.wall_millis;
+    changed.push_back({mark, now.wall_millis});
+  }
+  if (!changed.empty()) due_millis_.store(now.wall_millis + kPeriodMillis, std::memory_order_relaxed);
+  return changed;
 }
 
 }  // namespace sepal

@@ -1,8 +1,9 @@
 // The marks of an open database (db/decide/visibility/time_marks.h), and how far back families are kept by them.
 //
-// A mark is never before an older mark's time: where the wall clock goes back, time stands until it has caught up. What
-// a family has kept is given up only as far as that time has passed for certain (db/decide/visibility/removal_time.h):
-// a wall clock that jumps ahead costs no history, until it has kept pace for ten minutes.
+// A mark is never before an older mark's time: where the wall clock goes back, time stands until it has caught up, or
+// is accepted. What a family has kept is given up only as far as that time has passed for certain
+// (db/decide/visibility/removal_time.h): a wall clock that jumps ahead costs no history, until it has kept pace for ten
+// minutes. Rows keep how far that was, for the next opening.
 //
 // Memory: 16 bytes for each mark, of which a second has one in which something is written, as far back as the family
 // goes that keeps most.
@@ -37,11 +38,12 @@ class TimeMarkList {
   // been written until now.
   void Begin(SequenceNumber visible);
 
-  // What the database has beyond what is here, ascending.
-  void Restore(const std::vector<TimeMark>& marks);
+  // What the database has beyond what is here, ascending. Marks below `begun` are of an earlier history; between them
+  // and those from there on things may have been written without marks.
+  void Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber begun);
   // The mark that is to be made before anything above `visible` is written; none: the newest is not older than the
   // period. Once it is logged, it is to be added. One thread at a time.
-  std::optional<TimeMark> Due(SequenceNumber visible);
+  std::optional<TimeMarkRow> Due(SequenceNumber visible);
   void Add(const TimeMark& mark);
 
   // As the functions of that name.
@@ -52,27 +54,24 @@ class TimeMarkList {
   SequenceNumber FloorOf(uint64_t history_millis, SequenceNumber visible);
   size_t count() const;
   SequenceNumber newest() const;
-  // Before the first of the next two: there were marks whenever something was written so far.
-  void NoteContinued() { continued_ = true; }
-  bool continued() const { return continued_; }
   // A family keeps its history, or has: an opening is to begin with marks.
   void Want() { wanted_.store(true, std::memory_order_relaxed); }
   bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  // Forgets marks below `floor`, which no reader needs, but for the last, if nothing was written without marks.
+  // Forgets marks below `floor`, which no reader needs, but for the last: until the next one nothing was written.
   void Forget(SequenceNumber floor);
   // The oldest of those that were forgotten, whose rows are to go: a row that stays behind one that is gone would tell
   // a wrong moment. Once that is logged, they are to be dropped here.
   std::vector<TimeMark> Forgotten() const;
-  void DropForgotten(size_t count);
+  void DropForgotten(size_t count = SIZE_MAX);
 
-  // The wall clock is right.
-  void AcceptClock();
+  // The wall clock is right. Marks that are ahead of it come back to it; their rows are to be written again, in order.
+  // Not beside Due and Add.
+  std::vector<TimeMarkRow> AcceptClock();
 
  private:
   RemovalTime::Clocks Clocks() const;
 
   Clock* const clock_;
-  bool continued_ = false;
   std::atomic<bool> wanted_{false};
   std::atomic<bool> in_use_{false};
   std::atomic<uint64_t> due_millis_{0};  // by the wall clock

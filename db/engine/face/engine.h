@@ -231,8 +231,7 @@ class Engine final : public DB, private TransactionHost {
   // Reads the time marks that the database has, and sees that there are marks from now on, if any family keeps its
   // history.
   absl::Status StartHistories();
-  absl::Status DeleteForgottenMarks();
-  absl::Status ReadTimeMarks();
+  absl::Status ReadTimeMarks() ABSL_LOCKS_EXCLUDED(marks_mutex_);
   std::string HistoryText(const Family& family);
   absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);

@@ -192,49 +192,43 @@ absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& hand
 
 absl::Status Engine::StartHistories() {
   if (read_only_ || !core_->time_marks.wanted()) return absl::OkStatus();
-  SequenceNumber lowest = state_->VisibleSequence();
   {
     StateLock lock(state_.get());
     if (!state_->Any([](const Family& family) { return family.history.on(); })) return absl::OkStatus();
-    for (const auto& [id, family] : state_->families) lowest = family->history.Limit(lowest);
   }
   RETURN_IF_ERROR(AllowSystemRows());
   RETURN_IF_ERROR(ReadTimeMarks());
-  core_->time_marks.Forget(lowest);
-  if (!core_->time_marks.continued()) RETURN_IF_ERROR(DeleteForgottenMarks());
   core_->time_marks.Begin(state_->VisibleSequence());
   return absl::OkStatus();
-}
-
-// Those of an earlier history, which would tell wrong moments of this one.
-absl::Status Engine::DeleteForgottenMarks() {
-  std::vector<TimeMark> gone = core_->time_marks.Forgotten();
-  if (gone.empty()) return absl::OkStatus();
-  for (; !gone.empty(); gone = core_->time_marks.Forgotten()) {
-    std::string batch(kBatchHeaderBytes, '\0');
-    for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
-    RETURN_IF_ERROR(CommitWatched(batch, {}));
-    core_->time_marks.DropForgotten(gone.size());
-  }
-  return pipeline_->Sync();
 }
 
 absl::Status Engine::ReadTimeMarks() {
   const std::shared_ptr<FamilyHandle> rows = SystemFamily();
   if (rows == nullptr) return absl::OkStatus();
   MutexLock lock(&marks_mutex_);
-  std::vector<TimeMark> marks;
+  SequenceNumber lowest = state_->VisibleSequence(), begun = kMaxSequenceNumber;
+  {
+    StateLock state_lock(state_.get());
+    for (const auto& [id, family] : state_->families) {
+      if (!family->history.on()) continue;
+      lowest = std::min(lowest, family->history.floor());
+      begun = std::min(begun, family->history.begun());
+    }
+  }
+  std::vector<TimeMarkRow> marks;
   const std::string prefix = SystemRowKey(SystemRowKind::kTimeMark, "");
   const std::unique_ptr<Iterator> it = NewIterator(*rows, kDefaultReadOptions);
   const SequenceNumber from = core_->time_marks.newest();
   it->Seek(prefix + (from > SequenceNumber(0) ? TimeMarkName(from.next()) : std::string()));
   for (; it->Valid() && it->key().starts_with(prefix); it->Next()) {
-    const std::optional<TimeMark> mark = ParseTimeMark(it->key().substr(prefix.size()), it->value());
+    const std::optional<TimeMarkRow> mark = ParseTimeMark(it->key().substr(prefix.size()), it->value());
     if (!mark.has_value()) return absl::DataLossError(absl::StrFormat("%s: a time mark is damaged", core_->path));
     marks.push_back(*mark);
   }
   RETURN_IF_ERROR(it->status());
-  core_->time_marks.Restore(marks);
+  core_->time_marks.Restore(marks, begun);
+  core_->time_marks.Forget(lowest);
+  if (read_only_) core_->time_marks.DropForgotten();
   return absl::OkStatus();
 }
 

@@ -327,7 +327,7 @@ void CatchingUp::PublishFamily(ColumnFamilyId id, const Part& part) {
   const auto before = before_.find(id);
   const bool is_new = before == before_.end();
   const FamilySchema& schema = next_->state.families.at(id).schema;
-  part.family->history.Follow(schema.history_millis, schema.history_floor);
+  part.family->history.Follow(schema);
   const std::vector<FilterEpoch>& epochs = schema.filter_epochs;
   if (!epochs.empty()) {
     std::vector<FilterEpoch> all = JoinEpochs(part.family->filter_history.current(), epochs);

@@ -28,14 +28,14 @@ absl::Status NotWholeWithoutLog() {
       "or write it with the log; nothing was written");
 }
 
-absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
+}  // namespace
+
+absl::Status CommitPipeline::NoSequenceNumbersLeft(SequenceNumber last) {
   return absl::ResourceExhaustedError(
       absl::StrFormat("the last sequence number is %u of at most %u, and the batch needs more than are left: copy the "
                       "data into a new database to continue; nothing was written",
                       last.value(), kMaxSequenceNumber.value()));
 }
-
-}  // namespace
 
 CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, JobScheduler* scheduler,
                                WriteAheadLog* log, SequenceNumber last)

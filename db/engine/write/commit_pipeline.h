@@ -73,6 +73,8 @@ class CommitPipeline {
   // DB::SetFilterEpoch: at a sequence number of its own, to which everything before it is durable.
   absl::Status SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept
       ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // TimeMarkList::AcceptClock, and the rows that it changes.
+  absl::Status AcceptClock() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
   // Makes the log durable through `position`.
@@ -91,9 +93,12 @@ class CommitPipeline {
 
  private:
   absl::Status Closed() const;
+  static absl::Status NoSequenceNumbersLeft(SequenceNumber last);
   // Where a family keeps its history, and a time mark is due: logs it, before the batch that is to be written, and with
   // it that marks are gone which no reader needs any more.
   absl::Status MarkTime() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // As a batch of its own.
+  absl::Status WriteRows(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Of all histories.
   SequenceNumber LowestFloor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // What a batch asks of its writer after its commit.

@@ -1,6 +1,8 @@
 // What the commit pipeline does beside writing batches: time marks (db/format/time_mark.h), and letting go of what no
 // reader needs any more.
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/engine/write/commit_pipeline.h"
@@ -17,7 +19,7 @@ SequenceNumber CommitPipeline::LowestFloor() const {
 
 absl::Status CommitPipeline::MarkTime() {
   TimeMarkList& marks = state_->core->time_marks;
-  const std::optional<TimeMark> due = marks.Due(last_);
+  const std::optional<TimeMarkRow> due = marks.Due(last_);
   if (!due.has_value()) [[likely]]
     return absl::OkStatus();
   std::string batch(kBatchHeaderBytes, '\0');
@@ -25,8 +27,16 @@ absl::Status CommitPipeline::MarkTime() {
   marks.Forget(LowestFloor());
   const std::vector<TimeMark> gone = marks.Forgotten();
   for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
+  if (BatchCount(batch) > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the caller's trouble
+  RETURN_IF_ERROR(WriteRows(batch));
+  marks.Add(due->mark);
+  marks.DropForgotten(gone.size());
+  return absl::OkStatus();
+}
+
+absl::Status CommitPipeline::WriteRows(std::string_view batch) {
   const uint32_t count = BatchCount(batch);
-  if (count > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the batch's own trouble
+  if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
   RETURN_IF_ERROR(Prepare(batch));
   RETURN_IF_ERROR(MakeRoom(batch.size()));
   const SequenceNumber first = last_.next();
@@ -35,8 +45,20 @@ absl::Status CommitPipeline::MarkTime() {
   last_ = SequenceNumber(last_.value() + count);
   state_->visible.store(last_.value(), std::memory_order_release);
   if (recent_.watched()) recent_.Note(last_, batch);
-  marks.Add(*due);
-  marks.DropForgotten(gone.size());
+  return absl::OkStatus();
+}
+
+absl::Status CommitPipeline::AcceptClock() noexcept {
+  constexpr size_t kMostRows = 1024;
+  MutexLock lock(commit_mutex_);
+  if (closed_) return Closed();
+  RETURN_IF_ERROR(state_->Error());
+  const std::vector<TimeMarkRow> changed = state_->core->time_marks.AcceptClock();
+  for (size_t i = 0; i < changed.size();) {
+    std::string batch(kBatchHeaderBytes, '\0');
+    for (const size_t end = std::min(changed.size(), i + kMostRows); i < end; ++i) PutTimeMark(&batch, changed[i]);
+    RETURN_IF_ERROR(WriteRows(batch));
+  }
   return absl::OkStatus();
 }
 

@@ -99,19 +99,23 @@ std::string Field(int tag, std::string_view content) {
 
 TEST(VersionEditTest, AHistoryIsAFieldOfTheSchemaAndItsFloorRises) {
   VersionEdit edit;
-  edit.schemas.push_back({.family = ColumnFamilyId(5), .history_millis = 300, .history_floor = SequenceNumber(9)});
+  edit.schemas.push_back({.family = ColumnFamilyId(5),
+                          .history_millis = 300,
+                          .history_floor = SequenceNumber(9),
+                          .history_begun = SequenceNumber(7)});
   edit.history_floors.push_back({ColumnFamilyId(5), SequenceNumber(200)});
   EXPECT_EQ(ToHex(edit.Encode()),
-            "180280081c06050a03ac0209"
+            "180280081c07050a04ac020907"
             "28030"
             "5c801");
   EXPECT_EQ(*VersionEdit::Decode(edit.Encode()), edit);
   const auto refused = [](std::string_view history) {
     return absl::IsDataLoss(VersionEdit::Decode(Field(28, "\x05" + Field(10, history))).status());
   };
-  EXPECT_TRUE(refused(std::string_view("\0\x09", 2)));  // of no time
-  EXPECT_TRUE(refused("\x09"));
-  EXPECT_TRUE(refused("\x09\x09\x09"));
+  EXPECT_TRUE(refused(std::string_view("\0\x09\x09", 3)));  // of no time
+  EXPECT_TRUE(refused("\x09\x09\x0a"));                     // begun above its floor
+  EXPECT_TRUE(refused("\x09\x09"));
+  EXPECT_TRUE(refused("\x09\x09\x09\x09"));
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(40, "\x05")).status()));
 }
 

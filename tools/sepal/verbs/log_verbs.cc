@@ -33,6 +33,7 @@ nlohmann::json SchemaJson(const FamilySchema& schema) {
   if (schema.history_millis > 0) {
     row["history_millis"] = schema.history_millis;
     row["history_floor"] = schema.history_floor.value();
+    row["history_begun"] = schema.history_begun.value();
   }
   return row;
 }

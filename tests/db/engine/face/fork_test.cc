@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -60,6 +61,13 @@ const ForkedCall kForkedCalls[] = {
     {"Get of a family", [](BeforeFork* it) { return Refused(it->db->Get(*it->family, "k").status()); }},
     {"Get with a snapshot",
      [](BeforeFork* it) { return Refused(it->db->Get("k", {.snapshot = it->snapshot.get()}).status()); }},
+    {"Get as of a sequence number",
+     [](BeforeFork* it) { return Refused(it->db->Get(*it->family, "k", {.as_of_sequence = 1}).status()); }},
+    {"Get as of a time",
+     [](BeforeFork* it) {
+       return Refused(it->db->Get(*it->family, "k", {.as_of_time = std::chrono::system_clock::now()}).status());
+     }},
+    {"History", [](BeforeFork* it) { return Refused(it->db->History(*it->family, "k").status()); }},
     {"Get into a pinned value",
      [](BeforeFork* it) { return Refused(it->db->Get("k", it->value)) && it->value.value().empty(); }},
     {"MultiGet",
@@ -186,7 +194,7 @@ class ForkedCallTest : public ::testing::TestWithParam<bool> {
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options_, path_);
     ASSERT_OK(db.status());
     writer_ = *std::move(db);
-    ASSERT_OK(writer_->CreateColumnFamily("family").status());
+    ASSERT_OK(writer_->CreateColumnFamily("family", {.history = std::chrono::hours(1)}).status());
     ASSERT_OK(writer_->Put("k", std::string(5000, 'v')));
     ASSERT_OK(writer_->Put("l", "1"));
     ASSERT_OK(writer_->Put("m", "1"));

@@ -1,4 +1,4 @@
-// Reads as of past moments, and the time marks that they are found by (sepal/history.h).
+// Reads as of past moments (sepal/history.h). Their times: history_time_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/db/engine/engine_fixture.h"
 #include "tests/db/engine/first_letter_filter.h"
+#include "tests/db/engine/read/history_fixture.h"
 #include "util/base/random.h"
 #include "util/base/unix_time.h"
 
@@ -21,57 +21,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kSecondMillis = 1000;
-constexpr int64_t kHourMillis = 3600 * kSecondMillis;
-
-// With a history of an hour.
-class HistoryTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    database.options.family.history = milliseconds(kHourMillis);
-    database.options.family.merge_operator = MergeOperators::Append(",");
-    ASSERT_OK(database.Open());
-  }
-  DB* db() { return database.db.get(); }
-  void Wait(int64_t millis) { database.world->SleepMicros(static_cast<uint64_t>(millis) * 1000); }
-  uint64_t Now() { return db()->GetSnapshot()->sequence(); }
-  std::chrono::system_clock::time_point Time() { return TimeOfMillis(database.clock->UnixMicros() / 1000); }
-  void Put(std::string_view key, std::string_view value) { ASSERT_OK(db()->Put(key, value)); }
-  std::string AsOf(std::string_view key, uint64_t sequence) { return Value(db(), key, {.as_of_sequence = sequence}); }
-  std::string At(std::string_view key, std::chrono::system_clock::time_point time) {
-    return Value(db(), key, {.as_of_time = time});
-  }
-  // Everything goes into the last level, as far as it may.
-  void CompactAll() {
-    ASSERT_OK(db()->CompactRange());
-    ASSERT_OK(db()->WaitForBackgroundWork());
-  }
-  std::vector<std::string> Versions(std::string_view key) {
-    const absl::StatusOr<std::vector<KeyVersion>> all = db()->History(key);
-    std::vector<std::string> texts;
-    if (!all.ok()) return {all.status().ToString()};
-    for (const KeyVersion& version : *all) {
-      switch (version.kind) {
-        case KeyVersion::Kind::kPut:
-          texts.push_back("=" + version.value);
-          break;
-        case KeyVersion::Kind::kDelete:
-          texts.emplace_back("deleted");
-          break;
-        case KeyVersion::Kind::kMerge:
-          texts.push_back("+" + version.value);
-          break;
-        case KeyVersion::Kind::kExpired:
-          texts.emplace_back("expired");
-          break;
-      }
-    }
-    return texts;
-  }
-
-  TestDatabase database;
-};
 
 TEST_F(HistoryTest, AnyPastMomentIsReadFromMemoryFromTablesAndOverOpenings) {
   std::vector<uint64_t> moments;
@@ -170,63 +119,8 @@ TEST_F(HistoryTest, AFamilyWithoutHistorySaysHowToGetOne) {
   EXPECT_EQ(db()->GetProperty(**family, "sepal.history"), "");
 }
 
-TEST_F(HistoryTest, WhatIsOlderIsGivenUpByTheNextJob) {
-  Put("k", "first");
-  const uint64_t first = Now();
-  Wait(10 * kSecondMillis);
-  Put("k", "second");
-  const uint64_t second = Now();
-  Wait(kHourMillis + 5 * kSecondMillis);
-  Put("k", "third");
-  // Nothing has been given up so far.
-  EXPECT_EQ(AsOf("k", first), "first");
-  CompactAll();
-  const absl::Status older = db()->Get("k", {.as_of_sequence = first}).status();
-  EXPECT_TRUE(absl::IsOutOfRange(older)) << older;
-  EXPECT_THAT(std::string(older.message()), HasSubstr("can be read as of 20"));
-  EXPECT_EQ(AsOf("k", second), "second") << db()->GetProperty("sepal.history").value();
-  EXPECT_THAT(Versions("k"), ElementsAre("=third", "=second"));
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE");
-  EXPECT_EQ(AsOf("k", second), "second");
-  Wait(2 * kHourMillis);
-  Put("l", "v");
-  CompactAll();
-  EXPECT_THAT(Versions("k"), ElementsAre("=third"));
-}
-
-TEST_F(HistoryTest, WhatWasGivenUpStaysRefusedWhenTheClockGoesBack) {
-  Put("k", "first");
-  const uint64_t first = Now();
-  Wait(2 * kHourMillis);
-  Put("k", "second");
-  Wait(2 * kHourMillis);
-  Put("k", "third");
-  CompactAll();
-  EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE");
-  database.clock->Jump(-3 * kHourMillis);
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE");
-}
-
-TEST_F(HistoryTest, AClockThatJumpsAheadCostsNoHistory) {
-  Put("k", "first");
-  const uint64_t first = Now();
-  Wait(10 * kSecondMillis);
-  Put("k", "second");
-  database.clock->Jump(1000 * kHourMillis);
-  Put("k", "third");
-  CompactAll();
-  EXPECT_EQ(AsOf("k", first), "first");
-  // It has kept pace.
-  Wait(11 * 60 * kSecondMillis);
-  CompactAll();
-  Wait(11 * 60 * kSecondMillis);
-  Put("l", "v");
-  CompactAll();
-  EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE") << db()->GetProperty("sepal.history").value();
-}
-
+// The marks that were made meanwhile are ahead, too.
+// Between the two, things were written of which no mark tells.
 TEST_F(HistoryTest, AReadHoldsWhatItSees) {
   for (int i = 0; i < 50; ++i) Put(NumberedKey(static_cast<uint64_t>(i)), "old");
   const uint64_t moment = Now();
@@ -355,81 +249,7 @@ TEST_F(HistoryTest, AHistoryBeginsWithTheOpeningThatGivesIt) {
   }()));
 }
 
-TEST_F(HistoryTest, TimesAreFoundByMarksOverOpenings) {
-  std::map<int, std::chrono::system_clock::time_point> times;
-  for (int i = 0; i < 10; ++i) {
-    Put("k", std::to_string(i));
-    Wait(kSecondMillis);
-    times[i] = Time();  // nothing has been written for a second
-    Wait((i % 3) * 10 * kSecondMillis);
-  }
-  const auto expect_all = [&](const char* where) {
-    for (const auto& [i, time] : times) EXPECT_EQ(At("k", time), std::to_string(i)) << where;
-    EXPECT_EQ(At("k", Time() + std::chrono::hours(100)), "9") << where;
-    EXPECT_EQ(At("k", times[0] - std::chrono::hours(1)), "OUT_OF_RANGE") << where;
-  };
-  expect_all("at first");
-  ASSERT_OK(db()->Sync());
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  expect_all("after a crash");
-  CompactAll();
-  ASSERT_OK(database.Reopen());
-  expect_all("compacted and opened again");
-  const absl::StatusOr<std::vector<KeyVersion>> versions = db()->History("k");
-  ASSERT_OK(versions.status());
-  ASSERT_EQ(versions->size(), 10u);
-  for (int i = 0; i < 10; ++i) {
-    const KeyVersion& version = (*versions)[static_cast<size_t>(9 - i)];
-    EXPECT_EQ(version.value, std::to_string(i));
-    ASSERT_TRUE(version.time.has_value());
-    EXPECT_LE(*version.time, times[i] - milliseconds(kSecondMillis));
-    EXPECT_GT(*version.time, times[i] - milliseconds(2 * kSecondMillis));
-  }
-  EXPECT_THAT(db()->GetProperty("sepal.history").value(), HasSubstr("time marks: 10"));
-}
-
 // Nothing that was written after the time is ever shown, and what is missing was written within the second before it.
-TEST_F(HistoryTest, ATimeIsNeverEarlyAndLateByASecondAtMost) {
-  Random random(3);
-  std::vector<std::pair<uint64_t, uint64_t>> written;  // time, number
-  uint64_t number = 0;
-  for (int i = 0; i < 300; ++i) {
-    Put("k", std::to_string(++number));
-    written.emplace_back(database.clock->UnixMicros() / 1000, number);
-    Wait(static_cast<int64_t>(random.OneIn(20) ? 5000 : random.Uniform(300)));
-    if (random.OneIn(30)) database.clock->Jump(random.OneIn(2) ? 2500 : -2500);
-    if (random.OneIn(60)) ASSERT_OK(database.Reopen());
-  }
-  uint64_t latest = 0;
-  for (auto& [time, n] : written) time = latest = std::max(time, latest);  // time stands where it went back
-  const uint64_t begin = written.front().first, end = written.back().first;
-  for (uint64_t time = begin + kSecondMillis; time < end; time += 97) {
-    uint64_t least = 0, most = 0;
-    for (const auto& [at, n] : written) {
-      if (at <= time - kSecondMillis) least = n;
-      if (at <= time) most = n;
-    }
-    const std::string found = At("k", TimeOfMillis(time));
-    const uint64_t shown = found == "NOT_FOUND" ? 0 : std::stoull(found);
-    ASSERT_LE(shown, most) << time - begin;
-    ASSERT_GE(shown, least) << time - begin;
-  }
-}
-
-TEST_F(HistoryTest, MarksThatNobodyNeedsGo) {
-  for (int i = 0; i < 200; ++i) {
-    Put("k", std::to_string(i));
-    Wait(kHourMillis / 50);
-    if (i % 20 == 0) CompactAll();
-  }
-  const std::string text = db()->GetProperty("sepal.history").value();
-  const uint64_t marks = std::stoull(text.substr(text.find("time marks: ") + 12));
-  EXPECT_LT(marks, 80u) << text;
-  EXPECT_GT(marks, 40u) << text;
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(db()->GetProperty("sepal.history").value(), text);
-}
-
 TEST_F(HistoryTest, AReaderBesideTheWriterReadsThePast) {
   Put("k", "old");
   const uint64_t old = Now();
@@ -454,6 +274,8 @@ TEST_F(HistoryTest, AReaderBesideTheWriterReadsThePast) {
   CompactAll();
   ASSERT_OK((*reader)->CatchUp());
   EXPECT_EQ(Value(reader->get(), "k", {.as_of_sequence = old}), "OUT_OF_RANGE");
+  // It forgets the marks that nobody needs, as the writer does.
+  EXPECT_THAT((*reader)->GetProperty("sepal.history").value(), HasSubstr("time marks: 2"));
 }
 
 TEST_F(HistoryTest, ACheckpointHasTheHistory) {
