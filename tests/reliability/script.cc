@@ -139,7 +139,7 @@ class Parser {
         {"power", Op::Kind::kLosePower},   {"checkpoint", Op::Kind::kCheckpoint},
         {"backup", Op::Kind::kBackup},     {"name", Op::Kind::kName},
         {"unname", Op::Kind::kDropName},   {"commit", Op::Kind::kCommit},
-        {"rollback", Op::Kind::kRollback},
+        {"rollback", Op::Kind::kRollback}, {"moment", Op::Kind::kMoment},
     };
     size_t length = 0;
     while (length < rest_.size() && !std::isspace(static_cast<unsigned char>(rest_[length])) && rest_[length] != '}') {
@@ -207,6 +207,8 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
       options.info_log = true;
     } else if (word == "mid") {
       tuning.memtable_bytes = size_t{16} << 10;
+    } else if (word == "history") {
+      options.family.history = std::chrono::hours(1000);
     } else if (word == "bare") {
       options.family.filter_policy = FilterPolicy::None();
     } else if (word == "roll") {

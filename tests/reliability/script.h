@@ -16,6 +16,7 @@
 //   snap unsnap          take a snapshot, and check it at every later `read`; let all go
 //   iter uniter          the same with an iterator
 //   name unname          create a named snapshot, which openings must find and later `read`s check; drop the oldest
+//   moment               sync, and read as of now at every later opening and `read`; needs the setting `history`
 //   read                 everything, by all ways
 //   reopen kill power    close and open; open after the death of the process; after a loss of power
 //   3{ ... }             three times
@@ -56,6 +57,7 @@ struct Op {
     kLetSnapshotsGo,
     kName,
     kDropName,
+    kMoment,
     kIterator,
     kLetIteratorsGo,
     kRead,
@@ -90,7 +92,7 @@ struct Script {
 absl::StatusOr<std::vector<Op>> ParseScript(std::string_view text);
 // Makes the database's options and tuning what the words say:
 //   leveled  none lz4 zstd  logdir  logged (the info log)  tiny mid (memtable)  bare (no filters)  roll (manifest)
-//   shortlog  wide  onefile  unmapped (the log)
+//   shortlog  wide  onefile  unmapped (the log)  history (all that was overwritten)
 absl::Status Configure(std::string_view settings, TestDatabase* database);
 
 // Written by hand and, from a fixed seed, at random; all kinds of operations in all of them together.

@@ -140,6 +140,9 @@ bool ScriptRun::Step(const Op& op) {
     case Op::Kind::kDropName:
       DropName();
       return true;
+    case Op::Kind::kMoment:
+      NoteMoment();
+      return true;
     case Op::Kind::kLetSnapshotsGo:
       snapshots_.clear();
       return true;
@@ -326,6 +329,7 @@ void ScriptRun::DropFamily(const std::string& name) {
   handles_.erase(name);
   // What is made under this name later is another one.
   for (HeldSnapshot& held : snapshots_) held.expected.erase(name);
+  for (PastMoment& moment : moments_) moment.expected.erase(name);
   oracle_->ForgetInNames(name);
   oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(*handle), "drop a family"));
 }
@@ -429,13 +433,13 @@ void ScriptRun::ReadFamily(const std::string& family) {
 void ScriptRun::ReadAll() {
   for (const std::string& name : db()->ColumnFamilyNames()) ReadFamily(name);
   for (const HeldIterator& held : iterators_) CheckIterator(held.iterator.get(), held.expected, "an old iterator");
-  for (const HeldSnapshot& held : snapshots_) CheckAt(*held.snapshot, held.expected, "a snapshot");
+  for (const HeldSnapshot& held : snapshots_) CheckAt({.snapshot = held.snapshot.get()}, held.expected, "a snapshot");
   CheckNames();
+  CheckMoments();
   CheckLocks();
 }
 
-void ScriptRun::CheckAt(const Snapshot& snapshot, const Oracle::Database& all, std::string_view what) {
-  const ReadOptions options{.snapshot = &snapshot};
+void ScriptRun::CheckAt(const ReadOptions& options, const Oracle::Database& all, std::string_view what) {
   for (const auto& [family, expected] : all) {
     if (!oracle_->Usable(family) || (family != "default" && !handles_.contains(family))) continue;
     CheckIterator(db()->NewIterator(Handle(family), options).get(), expected, what);
@@ -444,7 +448,7 @@ void ScriptRun::CheckAt(const Snapshot& snapshot, const Oracle::Database& all, s
       if (absl::IsNotFound(got.status()) || (got.ok() && *got != value)) {
         Expect(false, absl::StrFormat("%s: key %s", what, key));
       }
-      if (!got.ok() && !absl::IsNotFound(got.status())) Check(got.status(), "get from a snapshot");
+      if (!got.ok() && !absl::IsNotFound(got.status())) Check(got.status(), what);
     }
   }
 }
@@ -470,7 +474,22 @@ void ScriptRun::CheckNames() {
   for (const auto& [name, named] : oracle_->named()) {
     const absl::StatusOr<std::shared_ptr<const Snapshot>> found = db()->FindSnapshot(name);
     if (!found.ok() && !named.sure) continue;
-    if (Check(found.status(), "find a snapshot")) CheckAt(**found, named.contents, "snapshot " + name);
+    if (Check(found.status(), "find a snapshot"))
+      CheckAt({.snapshot = found->get()}, named.contents, "snapshot " + name);
+  }
+}
+
+// --- moments of the past ---
+
+void ScriptRun::NoteMoment() {
+  if (!Check(db()->Sync(), "sync")) return;
+  oracle_->AllDurable();
+  moments_.push_back({db()->GetSnapshot()->sequence(), Known()});
+}
+
+void ScriptRun::CheckMoments() {
+  for (const PastMoment& moment : moments_) {
+    CheckAt({.as_of_sequence = moment.sequence}, moment.expected, absl::StrFormat("as of %u", moment.sequence));
   }
 }
 
@@ -526,6 +545,7 @@ bool ScriptRun::OpenAndSettle(bool power_lost, bool faults_allowed) {
   const std::string misnamed = oracle_->SettleNames(names);
   Expect(misnamed.empty(), misnamed);
   if (failure_.empty()) CheckNames();
+  if (failure_.empty()) CheckMoments();
   if (failure_.empty()) CheckLocks();
   return failure_.empty();
 }

@@ -71,8 +71,11 @@ class ScriptRun {
   Oracle::Database Known();
   void CreateName();
   void DropName();
-  void CheckAt(const Snapshot& snapshot, const Oracle::Database& expected, std::string_view what);
+  void CheckAt(const ReadOptions& options, const Oracle::Database& expected, std::string_view what);
   void CheckNames();
+  // What is durable by now is to be read as of this moment for ever.
+  void NoteMoment();
+  void CheckMoments();
   void LetGo();
   // False if the database cannot be opened, because of a fault.
   bool Reopen(const Op& op);
@@ -90,6 +93,11 @@ class ScriptRun {
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;
   std::vector<HeldIterator> iterators_;
+  struct PastMoment {
+    uint64_t sequence;
+    Oracle::Database expected;
+  };
+  std::vector<PastMoment> moments_;
   // What has been prepared, and may still be, or be again after a loss of power.
   struct Prepared {
     std::vector<Oracle::Update> updates;
