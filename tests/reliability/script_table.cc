@@ -118,8 +118,9 @@ constexpr const char* kScripts[][3] = {
      "kill backup read"},
     {"histories", "tiny roll history",
      "create:f fill:0-6*60 4{ p?*90 d? f/p?*60 } moment flush p1 p1 moment 4{ p? d? f/p? } r2-5 f/r0-9 moment compact "
-     "power read p1 moment 4{ p?*90 } flush wait kill moment drop:f compact p? reopen compact power read"},
-    {"histories-once", "history", "p1 moment p1 flush"},
+     "power read p1 moment 4{ p?*90 } flush wait kill moment drop:f compact p? 3{ p1*60 moment } p1 power read reopen "
+     "compact read"},
+    {"histories-once", "history", "3{ p1 moment } p1! flush"},
     {"histories-values", "values tiny history logdir",
      "4{ p?*300 p1*200 d? } moment checkpoint flush 4{ p?*300 p1*90 } moment compact wait power read checkpoint p1*200 "
      "moment compact read"},
