@@ -10,6 +10,9 @@ namespace sepal::reliability {
 
 namespace {
 
+// One preparation, or end of what is prepared, in so many is followed by a crash at once.
+constexpr uint64_t kCrashAfterPhase = 24;
+
 std::string NameOfPrepared(uint64_t number) { return absl::StrFormat("p%u", number); }
 
 }  // namespace
@@ -50,6 +53,7 @@ void InterleavedRun::Prepare(Actor* actor) {
     actor->held.push_back(write.key);
   }
   history_.Prepare(actor->done.number);
+  crash_next_ = random_.OneIn(kCrashAfterPhase);
   const uint64_t number = actor->done.number;
   prepared_.insert_or_assign(number, std::exchange(*actor, Actor{}));
 }
@@ -83,6 +87,7 @@ void InterleavedRun::StepPrepared() {
 }
 
 void InterleavedRun::EndPrepared(Actor* actor, bool commit) {
+  crash_next_ = random_.OneIn(kCrashAfterPhase);
   const bool sync = random_.OneIn(8);
   const absl::Status status = commit ? actor->object->Commit({.sync = sync}) : actor->object->Rollback();
   if (!status.ok()) return Break(*actor, "the end of what is prepared", status);
@@ -148,7 +153,15 @@ void InterleavedRun::TakeOver(const InterleavedHistory::Standing& standing) {
     actor.ended = false;
     actor.done.snapshot = 0;
     if (!actor.done.serializable) actor.done.seen.clear();
-    for (InterleavedHistory::SeenVersion& seen : actor.done.seen) seen = history_.Read(number, seen.key, seen.value, 0);
+    for (InterleavedHistory::SeenVersion& seen : actor.done.seen) {
+      const uint64_t now = history_.Value(seen.key);
+      if (now == seen.value) {
+        seen.version = 0;
+      } else {
+        history_.Break(absl::StrFormat("key %u, which transaction %u had read as %x, became %x while it was prepared",
+                                       seen.key, number, seen.value, now));
+      }
+    }
     for (const uint32_t key : actor.held) history_.Hold(number, key);
   }
   ProbeLocks();

@@ -25,16 +25,28 @@ void InterleavedHistory::Begin(Standing standing) {
   durable_ = 0;
 }
 
+uint32_t InterleavedHistory::VersionAt(uint32_t key, uint32_t position) const {
+  const std::vector<Version>& versions = order_[key];
+  size_t version = versions.size() - 1;
+  while (versions[version].position > position) --version;
+  return static_cast<uint32_t>(version);
+}
+
+bool InterleavedHistory::DiffersFrom(uint32_t key, uint32_t version) const {
+  const std::vector<Version>& versions = order_[key];
+  if (version + 1 == versions.size()) return false;
+  return versions[version].value != kNothing || versions.back().value != kNothing;
+}
+
 InterleavedHistory::SeenVersion InterleavedHistory::Read(uint64_t number, uint32_t key, uint64_t value,
                                                          uint32_t position) {
   const std::vector<Version>& versions = order_[key];
-  size_t due = versions.size() - 1;
-  while (versions[due].position > position) --due;
-  if (versions[due].value == value) return {key, static_cast<uint32_t>(due), value};
+  const uint32_t due = VersionAt(key, position);
+  if (versions[due].value == value) return {key, due, value};
   const auto found = std::find_if(versions.begin(), versions.end(), [&](const Version& v) { return v.value == value; });
   if (found == versions.end()) {
     Break(absl::StrFormat("transaction %u read %x of key %u, which was never committed", number, value, key));
-    return {key, static_cast<uint32_t>(due), value};
+    return {key, due, value};
   }
   Break(absl::StrFormat("transaction %u read %x of key %u, where %x was there as of its snapshot", number, value, key,
                         versions[due].value));
@@ -69,9 +81,10 @@ void InterleavedHistory::RollBackPrepared(uint64_t number) {
 // What a transaction overwrites it has seen: it was there by its snapshot, and at each of its reads.
 void InterleavedHistory::CheckOverwritten(const Transaction& transaction, const Write& write) {
   const std::vector<Version>& versions = order_[write.key];
-  const bool after_snapshot = transaction.snapshot.has_value() && versions.back().position > *transaction.snapshot;
+  const bool after_snapshot =
+      transaction.snapshot.has_value() && DiffersFrom(write.key, VersionAt(write.key, *transaction.snapshot));
   const bool after_read = std::any_of(transaction.seen.begin(), transaction.seen.end(), [&](const SeenVersion& seen) {
-    return seen.key == write.key && seen.version + 1 != versions.size();
+    return seen.key == write.key && DiffersFrom(seen.key, seen.version);
   });
   if (after_snapshot || after_read) {
     Break(absl::StrFormat("transaction %u overwrote %x of key %u unseen: a lost update", transaction.number,
@@ -86,7 +99,9 @@ void InterleavedHistory::CheckOverwritten(const Transaction& transaction, const 
 void InterleavedHistory::Commit(const Transaction& transaction, bool prepared, bool durable) {
   const uint32_t node = ++commits_;
   for (const SeenVersion& seen : transaction.seen) {
-    looks_.push_back({node, seen.key, seen.version, transaction.serializable});
+    const bool as_of_now = !transaction.writes.empty() && !DiffersFrom(seen.key, seen.version);
+    const uint32_t version = as_of_now ? static_cast<uint32_t>(order_[seen.key].size() - 1) : seen.version;
+    looks_.push_back({node, seen.key, version, transaction.serializable});
   }
   for (const Write& write : transaction.writes) {
     CheckOverwritten(transaction, write);

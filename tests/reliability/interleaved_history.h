@@ -9,6 +9,9 @@
 //
 // A value is a number that is written once; kNothing is a key that is not there. A position is a number of commits: the
 // state after so many of this history.
+//
+// A key that was not there, and is not there again, counts as untouched (db/engine/read/newest_update.h): to nobody
+// does it make a difference. A transaction that writes is then as if it had read it at its commit.
 #pragma once
 
 #include <cstdint>
@@ -95,6 +98,9 @@ class InterleavedHistory {
     uint64_t ends;      // likewise
   };
 
+  uint32_t VersionAt(uint32_t key, uint32_t position) const;
+  // Whether the key differs from that version.
+  bool DiffersFrom(uint32_t key, uint32_t version) const;
   void CheckOverwritten(const Transaction& transaction, const Write& write);
   void AddEvent(uint64_t prepares, uint64_t ends);
   void CollectEdges(bool all_reads);

@@ -182,13 +182,15 @@ void InterleavedRun::Ended(Actor* actor) {
 // --- steps ---
 
 void InterleavedRun::Step() {
-  if (random_.OneIn(16) && !prepared_.empty()) return StepPrepared();
   Actor* const actor = &open_[random_.Uniform(kOpen)];
-  if (actor->object == nullptr) {
-    if (next_ >= crash_at_) {
-      Crash();
-      crash_at_ = next_ + random_.Uniform(kMostBetweenCrashes);
-    }
+  const bool begins = actor->object == nullptr;
+  if (crash_next_ || (begins && next_ >= crash_at_)) {
+    Crash();
+    crash_next_ = false;
+    crash_at_ = next_ + random_.Uniform(kMostBetweenCrashes);
+  } else if (random_.OneIn(16) && !prepared_.empty()) {
+    StepPrepared();
+  } else if (begins) {
     while (next_ <= kTransactions && !BeginNext(actor)) {
     }
   } else if (actor->calls > 0) {

@@ -6,7 +6,7 @@
 // calls, the database dies or is closed; it is opened again, and what stands then is the next history's beginning. What
 // is prepared is ended at once, later, or after further crashes.
 //
-// No thread is switched at a call, so that there are about a hundred thousand transactions a second; what happens
+// No thread is switched at a call, so that there are about a hundred thousand transactions a second. What happens
 // between the steps of one call is for `transactions`.
 #pragma once
 
@@ -133,7 +133,8 @@ class InterleavedRun {
   std::map<uint64_t, Actor> prepared_;  // by number; those that have ended, too, until the next crash
   uint64_t pessimistic_of_8_ = 4;
   uint64_t next_ = 1;
-  uint64_t crash_at_ = 0;
+  uint64_t crash_at_ = 0;    // when this transaction is to begin
+  bool crash_next_ = false;  // whatever is to come
   Counts counts_;
   uint64_t fingerprint_ = 0;
   std::string buffer_;

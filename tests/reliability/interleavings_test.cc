@@ -90,6 +90,19 @@ TEST(InterleavedHistoryTest, APhantomIsACycle) {
   EXPECT_TRUE(history.HasCycle(/*all_reads=*/false));
 }
 
+// The delete may have left no trace.
+TEST(InterleavedHistoryTest, AKeyThatIsNotThereAgainIsAsItWas) {
+  InterleavedHistory history = HistoryOf({kNothing, 8});
+  const Seen first = {history.Read(1, 0, kNothing, 0), history.Read(1, 1, 8, 0)};
+  ReadAndWrite(&history, 2, {}, 0);
+  const Seen third = {history.Read(3, 1, 8, 1)};
+  history.Commit({.number = 3, .serializable = true, .snapshot = 1, .seen = third, .writes = {{0, kNothing}}}, false,
+                 false);
+  ReadAndWrite(&history, 1, first, 0);
+  EXPECT_EQ(history.broken(), "");
+  EXPECT_FALSE(history.HasCycle(/*all_reads=*/true));
+}
+
 TEST(InterleavedHistoryTest, ReadSkewIsSeen) {
   InterleavedHistory history = HistoryOf({7, 8});
   history.Read(2, 0, 7, 0);
