@@ -11,7 +11,7 @@ namespace sepal::reliability {
 namespace {
 
 // One preparation, or end of what is prepared, in so many is followed by a crash at once.
-constexpr uint64_t kCrashAfterPhase = 24;
+constexpr uint64_t kCrashAfterPhase = 32;
 
 std::string NameOfPrepared(uint64_t number) { return absl::StrFormat("p%u", number); }
 
@@ -107,7 +107,7 @@ void InterleavedRun::EndPrepared(Actor* actor, bool commit) {
 void InterleavedRun::CheckHistory() {
   if (history_.HasCycle(/*all_reads=*/false)) history_.Break("the history is not serializable");
   if (history_.HasCycle(/*all_reads=*/true)) ++counts_.skewed;
-  if (random_.OneIn(2)) history_.Survive(WhatStands(), /*everything=*/true);
+  if (random_.OneIn(4)) history_.Survive(WhatStands(), /*everything=*/true);
 }
 
 void InterleavedRun::Crash() {

@@ -13,7 +13,7 @@ namespace sepal::reliability {
 namespace {
 
 constexpr std::string_view kOther = "other";
-constexpr uint64_t kMostBetweenCrashes = 1400;  // in transactions
+constexpr uint64_t kMostBetweenCrashes = 2000;  // in transactions
 
 // As the last two characters of each key say.
 uint32_t PlaceOf(std::string_view name) {
