@@ -47,7 +47,6 @@ void InterleavedRun::Prepare(Actor* actor) {
   if (living >= kMostPrepared) return;
   if (!Took(actor, actor->object->Prepare(NameOfPrepared(actor->done.number)), "a preparation")) return;
   ++counts_.prepared;
-  actor->prepared = true;
   for (const InterleavedHistory::Write& write : actor->done.writes) {
     history_.Hold(actor->done.number, write.key);
     actor->held.push_back(write.key);

@@ -7,7 +7,7 @@
 
 namespace sepal::reliability {
 
-void InterleavedHistory::Break(std::string what) {
+void InterleavedHistory::Break(std::string_view what) {
   if (!broken_.empty()) broken_ += "; ";
   if (broken_.size() < 2000) broken_ += what;
 }

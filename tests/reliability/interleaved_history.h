@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sepal::reliability {
@@ -78,7 +79,7 @@ class InterleavedHistory {
 
   // What cannot be in any isolation. Empty: nothing.
   const std::string& broken() const { return broken_; }
-  void Break(std::string what);
+  void Break(std::string_view what);
 
  private:
   struct Version {

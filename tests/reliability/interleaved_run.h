@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sepal/db.h"
@@ -67,7 +69,6 @@ class InterleavedRun {
     bool pessimistic = false;
     bool read_only = false;
     bool two_phases = false;
-    bool prepared = false;
     bool ended = false;  // prepared, and then committed or rolled back, which the crash may undo
     uint32_t calls = 0;  // that are to come
     uint32_t tries = 0;  // of its end

@@ -1,4 +1,6 @@
 // Transactions whose calls are interleaved one by one, each case from a seed.
+#include <string>
+
 #include "tests/reliability/harness.h"
 #include "tests/reliability/interleaved_run.h"
 #include "tests/reliability/rooms.h"
@@ -11,7 +13,7 @@ namespace {
 void SearchInterleavings(Search* search) {
   ForEachSeedShrinking(search, InterleavedRun::kTransactions, /*draws=*/1, [search](const SeededCase& what) {
     InterleavedRun run(what);
-    const std::string wrong = run.Run();
+    std::string wrong = run.Run();
     const InterleavedRun::Counts& counts = run.counts();
     search->Add("transactions", counts.committed + counts.aborted + counts.rolled_back);
     search->Add("committed", counts.committed);
