@@ -10,6 +10,7 @@ std::vector<Harness> AllHarnesses() {
   AddPowerHarnesses(&all);
   AddSimulationHarnesses(&all);
   AddTransactionHarness(&all);
+  AddInterleavingHarness(&all);
   AddModelHarnesses(&all);
   AddCorruptionHarness(&all);
   AddRepairHarness(&all);

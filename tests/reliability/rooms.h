@@ -16,5 +16,6 @@ void AddFaultHarnesses(std::vector<Harness>* all);
 void AddPowerHarnesses(std::vector<Harness>* all);
 void AddSimulationHarnesses(std::vector<Harness>* all);
 void AddTransactionHarness(std::vector<Harness>* all);
+void AddInterleavingHarness(std::vector<Harness>* all);
 
 }  // namespace sepal::reliability
