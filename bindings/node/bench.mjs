@@ -3,8 +3,9 @@
 //     node bindings/node/bench.mjs [entries] [rounds]
 //
 // Both open a database with their default options. Keys have 16 random digits and values 100 letters. The rounds of the
-// two alternate, each in a new database, and the best of each counts. "in turn" awaits each call before the next one;
-// "together" has 100 in flight. The last column is sepal-level's rate over classic-level's.
+// two alternate, each in a new database. "in turn" awaits each call before the next one; "together" has 100 in flight. All
+// figures are medians over the rounds: the rates, how many times classic-level's rate sepal-level's is, and how many times
+// sepal-level's processor time classic-level takes, that of all its threads.
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -71,28 +72,44 @@ const measures = {
   }]
 }
 
-async function measure (Level, best) {
+async function measure (Level) {
+  const results = {}
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'bench-'))
   const db = new Level(path.join(directory, 'db'))
   await db.open()
   for (const [name, [operations, run]] of Object.entries(measures)) {
     const begin = process.hrtime.bigint()
+    const processor = process.cpuUsage()
     await run(db)
-    const rate = operations * 1e9 / Number(process.hrtime.bigint() - begin)
-    best[name] = Math.max(best[name] ?? 0, rate)
+    const { user, system } = process.cpuUsage(processor)
+    results[name] = {
+      rate: operations * 1e9 / Number(process.hrtime.bigint() - begin), processor: (user + system) / operations
+    }
   }
   await db.close()
   fs.rmSync(directory, { recursive: true })
+  return results
 }
 
-const best = new Map([...engines.keys()].map(name => [name, {}]))
+const measured = []
 for (let round = 0; round < rounds; round++) {
-  for (const [name, Level] of engines) await measure(Level, best.get(name))
+  const results = []
+  for (const Level of engines.values()) results.push(await measure(Level))
+  measured.push(results)
 }
-const column = number => Math.round(number).toLocaleString('en').padStart(12)
-console.log('operations/s'.padEnd(26) + 'sepal'.padStart(12) + 'classic'.padStart(12) + '   ratio')
+const median = numbers => {
+  const sorted = numbers.sort((a, b) => a - b)
+  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2
+}
+const column = (number, digits) =>
+  number.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).padStart(12)
+console.log('operations/s'.padEnd(26) + ['sepal', 'classic', 'ratio', 'processor'].map(s => s.padStart(12)).join(''))
 for (const name of Object.keys(measures)) {
-  const ours = best.get('sepal')[name]
-  const theirs = best.get('classic')?.[name]
-  console.log(name.padEnd(26) + column(ours) + (theirs ? column(theirs) + (ours / theirs).toFixed(1).padStart(8) : ''))
+  const columns = [median(measured.map(([ours]) => ours[name].rate))]
+  if (engines.has('classic')) {
+    columns.push(median(measured.map(([, theirs]) => theirs[name].rate)),
+      median(measured.map(([ours, theirs]) => ours[name].rate / theirs[name].rate)),
+      median(measured.map(([ours, theirs]) => theirs[name].processor / ours[name].processor)))
+  }
+  console.log(name.padEnd(26) + columns.map((number, i) => column(number, i < 2 ? 0 : 1)).join(''))
 }

@@ -3,13 +3,15 @@
     PYTHONPATH=build/release/python python3 bindings/python/bench.py [--entries N] [--rounds N]
 
 Both open a database with their default options. Keys have 16 random digits and values 100 bytes. The rounds of the two
-engines alternate, each in a new database, and the best of each counts. The last column is sepal's rate over plyvel's;
-for multi_get, which plyvel does not have, over that of its get.
+engines alternate, each in a new database. All figures are medians over the rounds: the rates, how many times plyvel's rate
+sepal's is, and how many times sepal's processor time plyvel takes, that of all its threads. multi_get, which plyvel does
+not have, is compared with its get.
 """
 
 import argparse
 import random
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -62,18 +64,18 @@ class Run:
             pass
 
     def measure(self):
-        rates = {}
+        seconds = {}
         directory = tempfile.mkdtemp(prefix="bench-")
         try:
             db = self.engine.DB(directory + "/db", create_if_missing=True)
             for name in ("put", "get", "absent", "multi_get", "iterate", "batch"):
-                start = time.perf_counter()
+                clock, processor = time.perf_counter(), time.process_time()
                 getattr(self, name)(db)
-                rates[name] = len(self.keys) / (time.perf_counter() - start)
+                seconds[name] = (time.perf_counter() - clock, time.process_time() - processor)
             db.close()
         finally:
             shutil.rmtree(directory)
-        return rates
+        return seconds
 
 
 def main():
@@ -84,15 +86,13 @@ def main():
     rng = random.Random(1)
     keys = [b"%016d" % rng.randrange(10**16) for _ in range(arguments.entries)]
     engines = [sepal] + ([plyvel] if plyvel else [])
-    best = {engine: {} for engine in engines}
-    for _ in range(arguments.rounds):
-        for engine in engines:
-            for name, rate in Run(engine, keys, b"v" * 100).measure().items():
-                best[engine][name] = max(rate, best[engine].get(name, 0))
-    print(f"{'operations/s':12} {'sepal':>12} {'plyvel':>12} {'ratio':>7}")
-    for name, rate in best[sepal].items():
-        other = best[plyvel][name] if plyvel else None
-        print(f"{name:12} {rate:12,.0f} " + (f"{other:12,.0f} {rate / other:7.1f}" if other else f"{'-':>12} {'-':>7}"))
+    rounds = [[Run(engine, keys, b"v" * 100).measure() for engine in engines] for _ in range(arguments.rounds)]
+    print(f"{'operations/s':12} {'sepal':>12} {'plyvel':>12} {'ratio':>7} {'processor time':>15}")
+    for name in rounds[0][0]:
+        rates = [len(keys) / statistics.median(r[i][name][0] for r in rounds) for i in range(len(engines))]
+        ratios = [statistics.median(r[-1][name][kind] / r[0][name][kind] for r in rounds) for kind in (0, 1)]
+        line = f"{name:12} {rates[0]:12,.0f}"
+        print(line + (f" {rates[1]:12,.0f} {ratios[0]:7.1f} {ratios[1]:15.1f}" if plyvel else ""))
 
 
 if __name__ == "__main__":
