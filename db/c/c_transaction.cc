@@ -23,21 +23,10 @@ namespace {
 
 using sepal::BytesOf;
 using sepal::FamilyOf;
+using sepal::OnFamily;
 using sepal::OptionalBytes;
 using sepal::SaveError;
-
-// `call` with the family, or without one for the default.
-template <class Call>
-auto On(sepal_column_family_t* family, Call call) {
-  return family == nullptr ? call() : call(*family->rep);
-}
-
-char* TakeValue(const absl::StatusOr<std::string>& value, size_t* vallen, char** errptr) {
-  *vallen = 0;
-  if (absl::IsNotFound(value.status()) || SaveError(errptr, value.status())) return nullptr;
-  *vallen = value->size();
-  return sepal::NewCopy(*value);
-}
+using sepal::TakeValue;
 
 sepal_transaction_t* TakeTransaction(absl::StatusOr<std::unique_ptr<sepal::Transaction>> txn, char** errptr) {
   if (SaveError(errptr, txn.status())) return nullptr;
@@ -60,6 +49,11 @@ absl::StatusOr<sepal::TransactionOptions> OptionsOf(int isolation, int locking, 
       .isolation = static_cast<sepal::Isolation>(isolation),
       .locking = static_cast<sepal::Locking>(locking),
       .lock_timeout = std::chrono::milliseconds(std::min(lock_timeout_millis, kMostMillis))};
+}
+
+void PutWith(sepal_transaction_t* txn, sepal_column_family_t* family, std::string_view key, std::string_view value,
+             const sepal::PutOptions& options, char** errptr) {
+  SaveError(errptr, OnFamily(family, [&](auto&... on) { return txn->rep->Put(on..., key, value, options); }));
 }
 
 // The error that a callback has set, which begins with its code.
@@ -163,21 +157,21 @@ uint32_t sepal_transaction_count(const sepal_transaction_t* txn) { return txn->r
 char* sepal_transaction_get(sepal_transaction_t* txn, const sepal_readoptions_t* options, sepal_column_family_t* family,
                             const char* key, size_t keylen, size_t* vallen, char** errptr) {
   const auto get = [&](auto&... on) { return txn->rep->Get(on..., BytesOf(key, keylen), options->rep); };
-  return TakeValue(On(family, get), vallen, errptr);
+  return TakeValue(OnFamily(family, get), vallen, errptr);
 }
 
 char* sepal_transaction_get_for_update(sepal_transaction_t* txn, const sepal_readoptions_t* options,
                                        sepal_column_family_t* family, const char* key, size_t keylen, size_t* vallen,
                                        char** errptr) {
   const auto get = [&](auto&... on) { return txn->rep->GetForUpdate(on..., BytesOf(key, keylen), options->rep); };
-  return TakeValue(On(family, get), vallen, errptr);
+  return TakeValue(OnFamily(family, get), vallen, errptr);
 }
 
 char* sepal_transaction_get_for_share(sepal_transaction_t* txn, const sepal_readoptions_t* options,
                                       sepal_column_family_t* family, const char* key, size_t keylen, size_t* vallen,
                                       char** errptr) {
   const auto get = [&](auto&... on) { return txn->rep->GetForShare(on..., BytesOf(key, keylen), options->rep); };
-  return TakeValue(On(family, get), vallen, errptr);
+  return TakeValue(OnFamily(family, get), vallen, errptr);
 }
 
 void sepal_transaction_multi_get(sepal_transaction_t* txn, const sepal_readoptions_t* options,
@@ -186,7 +180,7 @@ void sepal_transaction_multi_get(sepal_transaction_t* txn, const sepal_readoptio
   std::vector<std::string_view> views;
   for (size_t i = 0; i < num_keys; ++i) views.push_back(BytesOf(keys[i], keylens[i]));
   const auto get = [&](auto&... on) { return txn->rep->MultiGet(on..., views, options->rep); };
-  const std::vector<absl::StatusOr<std::string>> found = On(family, get);
+  const std::vector<absl::StatusOr<std::string>> found = OnFamily(family, get);
   for (size_t i = 0; i < num_keys; ++i) {
     errs[i] = nullptr;
     values[i] = TakeValue(found[i], &vallens[i], &errs[i]);
@@ -195,35 +189,47 @@ void sepal_transaction_multi_get(sepal_transaction_t* txn, const sepal_readoptio
 
 sepal_iterator_t* sepal_transaction_create_iterator(sepal_transaction_t* txn, const sepal_readoptions_t* options,
                                                     sepal_column_family_t* family) {
-  return new sepal_iterator_t{On(family, [&](auto&... on) { return txn->rep->NewIterator(on..., options->rep); })};
+  return new sepal_iterator_t{
+      OnFamily(family, [&](auto&... on) { return txn->rep->NewIterator(on..., options->rep); })};
 }
 
 void sepal_transaction_put(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key, size_t keylen,
                            const char* val, size_t vallen, char** errptr) {
-  SaveError(errptr,
-            On(family, [&](auto&... on) { return txn->rep->Put(on..., BytesOf(key, keylen), BytesOf(val, vallen)); }));
+  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {}, errptr);
+}
+
+void sepal_transaction_put_expiring(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
+                                    size_t keylen, const char* val, size_t vallen, uint64_t expires_at, char** errptr) {
+  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {.expires_at = sepal::TimeOfMillis(expires_at)},
+          errptr);
+}
+
+void sepal_transaction_put_with_ttl(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
+                                    size_t keylen, const char* val, size_t vallen, int64_t ttl_millis, char** errptr) {
+  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {.ttl = std::chrono::milliseconds(ttl_millis)},
+          errptr);
 }
 
 void sepal_transaction_delete(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key, size_t keylen,
                               char** errptr) {
-  SaveError(errptr, On(family, [&](auto&... on) { return txn->rep->Delete(on..., BytesOf(key, keylen)); }));
+  SaveError(errptr, OnFamily(family, [&](auto&... on) { return txn->rep->Delete(on..., BytesOf(key, keylen)); }));
 }
 
 void sepal_transaction_singledelete(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                     size_t keylen, char** errptr) {
-  SaveError(errptr, On(family, [&](auto&... on) { return txn->rep->SingleDelete(on..., BytesOf(key, keylen)); }));
+  SaveError(errptr, OnFamily(family, [&](auto&... on) { return txn->rep->SingleDelete(on..., BytesOf(key, keylen)); }));
 }
 
 void sepal_transaction_merge(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key, size_t keylen,
                              const char* operand, size_t operandlen, char** errptr) {
-  SaveError(errptr, On(family, [&](auto&... on) {
+  SaveError(errptr, OnFamily(family, [&](auto&... on) {
               return txn->rep->Merge(on..., BytesOf(key, keylen), BytesOf(operand, operandlen));
             }));
 }
 
 void sepal_transaction_delete_range(sepal_transaction_t* txn, sepal_column_family_t* family, const char* begin,
                                     size_t beginlen, const char* end, size_t endlen, char** errptr) {
-  SaveError(errptr, On(family, [&](auto&... on) {
+  SaveError(errptr, OnFamily(family, [&](auto&... on) {
               return txn->rep->DeleteRange(on..., BytesOf(begin, beginlen), OptionalBytes(end, endlen));
             }));
 }
@@ -236,17 +242,17 @@ void sepal_writeconditions_clear(sepal_writeconditions_t* conditions) { conditio
 
 void sepal_writeconditions_absent(sepal_writeconditions_t* conditions, sepal_column_family_t* family, const char* key,
                                   size_t keylen) {
-  On(family, [&](auto&... on) { conditions->rep.Absent(on..., BytesOf(key, keylen)); });
+  OnFamily(family, [&](auto&... on) { conditions->rep.Absent(on..., BytesOf(key, keylen)); });
 }
 
 void sepal_writeconditions_present(sepal_writeconditions_t* conditions, sepal_column_family_t* family, const char* key,
                                    size_t keylen) {
-  On(family, [&](auto&... on) { conditions->rep.Present(on..., BytesOf(key, keylen)); });
+  OnFamily(family, [&](auto&... on) { conditions->rep.Present(on..., BytesOf(key, keylen)); });
 }
 
 void sepal_writeconditions_equals(sepal_writeconditions_t* conditions, sepal_column_family_t* family, const char* key,
                                   size_t keylen, const char* val, size_t vallen) {
-  On(family, [&](auto&... on) { conditions->rep.Equals(on..., BytesOf(key, keylen), BytesOf(val, vallen)); });
+  OnFamily(family, [&](auto&... on) { conditions->rep.Equals(on..., BytesOf(key, keylen), BytesOf(val, vallen)); });
 }
 
 unsigned char sepal_write_if(sepal_t* db, const sepal_writeoptions_t* options,

@@ -99,4 +99,18 @@ inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family
   return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
 }
 
+// `call` with the family, or without one for the default.
+template <class Call>
+auto OnFamily(sepal_column_family_t* family, Call call) {
+  return family == nullptr ? call() : call(*family->rep);
+}
+
+// Null for an absent key and after an error.
+inline char* TakeValue(const absl::StatusOr<std::string>& value, size_t* vallen, char** errptr) {
+  *vallen = 0;
+  if (absl::IsNotFound(value.status()) || SaveError(errptr, value.status())) return nullptr;
+  *vallen = value->size();
+  return NewCopy(*value);
+}
+
 }  // namespace sepal

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
 #include "db/format/range_end.h"
+#include "util/base/check.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
 
@@ -14,6 +15,7 @@ namespace sepal {
 namespace {
 
 constexpr uint8_t kVersion = 1;
+constexpr uint8_t kExpiringVersion = 2;  // the newest
 
 constexpr uint8_t kExclusive = 1;
 constexpr uint8_t kRange = 2;
@@ -50,7 +52,10 @@ HeldLock TakeLock(Decoder* in) {
 }  // namespace
 
 std::string PreparedRow::Encode() const {
-  std::string bytes(1, static_cast<char>(kVersion));
+  bool expires = false;
+  const absl::Status valid = CheckBatch(batch, &expires);
+  SEPAL_DCHECK(valid.ok());
+  std::string bytes(1, static_cast<char>(expires ? kExpiringVersion : kVersion));
   PutVarint(&bytes, prepared_millis);
   PutVarint(&bytes, locks.size());
   for (const HeldLock& lock : locks) PutLock(&bytes, lock);
@@ -60,11 +65,12 @@ std::string PreparedRow::Encode() const {
 absl::StatusOr<PreparedRow> PreparedRow::Decode(std::string_view bytes) {
   Decoder in(bytes);
   const uint8_t version = in.Byte();
-  if (version > kVersion) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "it was prepared by a newer version of the library (row of version %u, known is %u)", version, kVersion));
+  if (version > kExpiringVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("it was prepared by a newer version of the library (row of version %u, known is %u)", version,
+                        kExpiringVersion));
   }
-  if (version != kVersion) in.Fail();
+  if (version < kVersion) in.Fail();
   PreparedRow row{.prepared_millis = in.Varint()};
   const uint64_t locks = in.Varint();
   for (uint64_t i = 0; i < locks && in.ok(); ++i) row.locks.push_back(TakeLock(&in));
@@ -75,7 +81,10 @@ absl::StatusOr<PreparedRow> PreparedRow::Decode(std::string_view bytes) {
   row.batch = in.rest();
   bool expires = false, own = false;
   RETURN_IF_ERROR(CheckBatch(row.batch, &expires, &own));
-  if (own || expires) return absl::DataLossError("its row has an update that no transaction can have");
+  if (own || expires != (version == kExpiringVersion)) {
+    return absl::DataLossError(
+        absl::StrFormat("its row of version %u has an update that no transaction of that version can have", version));
+  }
   return row;
 }
 

@@ -2,7 +2,7 @@
 //
 // | offset | size   | meaning                                                                            |
 // |--------|--------|------------------------------------------------------------------------------------|
-// | 0      | 1      | version: 1                                                                         |
+// | 0      | 1      | version: 2 if a put among the updates expires, else 1                              |
 // | 1      | varint | when it was prepared, in milliseconds since 1970                                   |
 // |        | varint | number of locks: those beside the exclusive ones of what its updates write         |
 // |        |        | the locks, without gaps:                                                           |

@@ -73,12 +73,12 @@ absl::Status WriteBatch::Handler::Merge(uint32_t, std::string_view, std::string_
 
 void WriteBatch::Put(std::string_view key, std::string_view value, TimePoint expires_at) {
   AppendExpiringPut(&bytes_, kDefaultFamily, key, MillisOf(expires_at), value);
-  expires_ = true;
+  expires_ = expiry_unchecked_ = true;
 }
 
 void WriteBatch::Put(const ColumnFamily& family, std::string_view key, std::string_view value, TimePoint expires_at) {
   AppendExpiringPut(&bytes_, BatchOrigin::Note(family, this), key, MillisOf(expires_at), value);
-  expires_ = true;
+  expires_ = expiry_unchecked_ = true;
 }
 
 absl::Status WriteBatch::Handler::PutExpiring(uint32_t, std::string_view, std::string_view, TimePoint) {
@@ -90,6 +90,7 @@ void WriteBatch::Append(const WriteBatch& other) {
   SEPAL_CHECK(count <= std::numeric_limits<uint32_t>::max());
   BatchOrigin::NoteAll(other, this);
   expires_ |= other.expires_;
+  expiry_unchecked_ |= other.expiry_unchecked_;
   // Appends by position, so that a batch may be appended to itself.
   bytes_.append(other.bytes_, kBatchHeaderBytes);
   EncodeFixed32(bytes_.data(), static_cast<uint32_t>(count));
@@ -97,7 +98,7 @@ void WriteBatch::Append(const WriteBatch& other) {
 
 void WriteBatch::Clear() {
   bytes_.assign(kBatchHeaderBytes, '\0');
-  expires_ = false;
+  expires_ = expiry_unchecked_ = false;
   BatchOrigin::Clear(this);
 }
 
@@ -149,6 +150,7 @@ absl::StatusOr<WriteBatch> WriteBatch::FromBytes(std::string_view bytes) {
                         bytes.size()));
   }
   batch.bytes_ = bytes;
+  batch.expiry_unchecked_ = batch.expires_;
   return batch;
 }
 

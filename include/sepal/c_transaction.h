@@ -78,6 +78,13 @@ SEPAL_C_EXPORT sepal_iterator_t* sepal_transaction_create_iterator(sepal_transac
                                                                    sepal_column_family_t* family);
 SEPAL_C_EXPORT void sepal_transaction_put(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                           size_t keylen, const char* val, size_t vallen, char** errptr);
+/* The key is there until then, in milliseconds since 1970; or for so many milliseconds from now on. */
+SEPAL_C_EXPORT void sepal_transaction_put_expiring(sepal_transaction_t* txn, sepal_column_family_t* family,
+                                                   const char* key, size_t keylen, const char* val, size_t vallen,
+                                                   uint64_t expires_at, char** errptr);
+SEPAL_C_EXPORT void sepal_transaction_put_with_ttl(sepal_transaction_t* txn, sepal_column_family_t* family,
+                                                   const char* key, size_t keylen, const char* val, size_t vallen,
+                                                   int64_t ttl_millis, char** errptr);
 SEPAL_C_EXPORT void sepal_transaction_delete(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                              size_t keylen, char** errptr);
 SEPAL_C_EXPORT void sepal_transaction_singledelete(sepal_transaction_t* txn, sepal_column_family_t* family,

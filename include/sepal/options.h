@@ -258,6 +258,12 @@ struct WriteOptions {
   std::optional<std::chrono::system_clock::time_point> expires_at = {};
 };
 
+// For the puts of transactions and of indexed batches: at most one of the two, as in WriteOptions.
+struct PutOptions {
+  std::optional<std::chrono::milliseconds> ttl = {};
+  std::optional<std::chrono::system_clock::time_point> expires_at = {};
+};
+
 struct FlushOptions {
   // Return only once the memtable is written to a table file.
   bool wait = true;

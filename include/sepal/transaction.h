@@ -130,9 +130,11 @@ class SEPAL_EXPORT Transaction {
     return ScanRange(NewIterator(family, options));
   }
 
-  // As DB's, but nothing reaches the log before Commit. Values do not expire, but for those of families with a
-  // `ttl`, whose time begins with the commit.
-  virtual absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value) = 0;
+  // As DB's, but nothing reaches the log before Commit. A `ttl` of `options` begins with this call, that of a family
+  // with the commit. A key whose time has come is not there for the transaction's own reads either; if it comes before
+  // the commit, that writes a put that has expired, and the key is absent.
+  virtual absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value,
+                           const PutOptions& options = {}) = 0;
   virtual absl::Status Delete(const ColumnFamily& family, std::string_view key) = 0;
   virtual absl::Status SingleDelete(const ColumnFamily& family, std::string_view key) = 0;
   virtual absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) = 0;
@@ -187,7 +189,9 @@ class SEPAL_EXPORT Transaction {
   [[nodiscard]] ScanRange Scan(const ReadOptions& options = kDefaultReadOptions) {
     return Scan(DefaultColumnFamily(), options);
   }
-  absl::Status Put(std::string_view key, std::string_view value) { return Put(DefaultColumnFamily(), key, value); }
+  absl::Status Put(std::string_view key, std::string_view value, const PutOptions& options = {}) {
+    return Put(DefaultColumnFamily(), key, value, options);
+  }
   absl::Status Delete(std::string_view key) { return Delete(DefaultColumnFamily(), key); }
   absl::Status SingleDelete(std::string_view key) { return SingleDelete(DefaultColumnFamily(), key); }
   absl::Status Merge(std::string_view key, std::string_view operand) {

@@ -10,7 +10,8 @@
 //
 // Nothing is checked while a batch is filled. DB::Write refuses the whole batch if a key or value is too long, if the
 // batch takes more than a quarter of `memory_limit` (counting about 64 bytes for each update besides its key and
-// value) and `Options::large_batches` is off, or if it names a family that was dropped or never created, or one of another database.
+// value) and `Options::large_batches` is off, or if it names a family that was dropped or never created, or one of
+// another database.
 #pragma once
 
 #include <chrono>
@@ -97,7 +98,8 @@ class SEPAL_EXPORT WriteBatch {
   friend class BatchOrigin;
 
   std::string bytes_;
-  bool expires_ = false;  // it has a put that does
+  bool expires_ = false;           // it has a put that does
+  bool expiry_unchecked_ = false;  // of one of them DB::Write must look whether its time has passed
   // The database whose families the batch names. 0: it names none, or only the default one without a handle.
   uint64_t database_id_ = 0;
   std::string directory_;

@@ -92,7 +92,7 @@ def programs_of(path, blocks):
             yield program_of(block), f'#line {block.line + 1} "{path}"\n' + moved(block.text)
     if not fragments:
         return
-    text = "".join(f"#include <{header}>\n" for header in HEADERS) + '\n#include "sepal/db.h"\n\n'
+    text = "".join(f"#include <{header}>\n" for header in HEADERS) + '\n#include "sepal/db.h"\n#include "sepal/indexed_batch.h"\n\n'
     for block in fragments:
         text += f"static absl::Status Fragment{block.line}(sepal::DB& db) {{\n"
         text += f'#line {block.line + 1} "{path}"\n' + moved(block.text) + "  return absl::OkStatus();\n}\n\n"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "db/act/files/fd_limited_directory.h"
 #include "db/act/files/sync_failure_latch.h"
 #include "db/engine/core/pinned_value_access.h"
@@ -81,6 +82,12 @@ BlockCache* PinKeeper::cache() const { return &core_->cache; }
 Core::~Core() {
   epochs.Collect();
   if (shared != nullptr && shared->memtables.members() == 1) ClearPools();
+}
+
+absl::Status Core::NotOpen() const {
+  if (!Forked()) return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", path));
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the database in %s was opened by the process that forked this one: open it after the fork", path));
 }
 
 void Core::StartKeepers() {

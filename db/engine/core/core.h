@@ -121,6 +121,14 @@ class Core : public std::enable_shared_from_this<Core> {
   // In a child made by `fork` of the process that opened the database: its threads are missing, and what lies here is
   // as they left it. Objects that hold a part of it are then never freed (util/thread/fork.h).
   bool Forked() const { return open_mark.IsForked(); }
+  // Ok while calls are served; else why they are not: the database is closed, or this is such a child, in which the
+  // background threads are missing and the files are the parent's.
+  absl::Status CheckOpen() const {
+    if (open_mark.IsOpen()) [[likely]]
+      return absl::OkStatus();
+    return NotOpen();
+  }
+  absl::Status NotOpen() const;
 
   // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
   // with a lock held.

@@ -83,19 +83,6 @@ void Engine::LetGoInChild() {
 
 // --- who may call ---
 
-absl::Status Engine::CheckOpen() const {
-  if (core_->open_mark.IsOpen()) [[likely]]
-    return absl::OkStatus();
-  return NotOpen();
-}
-
-absl::Status Engine::NotOpen() const {
-  if (!core_->Forked())
-    return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "the database in %s was opened by the process that forked this one: open it after the fork", core_->path));
-}
-
 absl::Status Engine::CheckWritable() const {
   RETURN_IF_ERROR(CheckOpen());
   if (!read_only_) [[likely]]
@@ -114,10 +101,7 @@ Family* Engine::FindByHandle(const ColumnFamily& family) const {
 absl::Status Engine::Refusal(const ColumnFamily& family) const {
   RETURN_IF_ERROR(CheckOpen());
   const auto& handle = static_cast<const FamilyHandle&>(family);
-  if (handle.core() != core_.get()) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the handle of column family \"%s\" belongs to another database", family.name()));
-  }
+  if (handle.core() != core_.get()) return handle.IsOfAnother();
   return handle.family()->CheckThere();
 }
 
@@ -255,7 +239,9 @@ absl::Status Engine::SetFilterEpoch(const ColumnFamily& family, std::string_view
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
-  if (BatchOrigin::Expires(batch) || core_->expiry.any_ttl()) [[unlikely]] {
+  if (BatchOrigin::Expires(batch)) [[unlikely]]
+    RETURN_IF_ERROR(AdmitExpiry(batch));
+  if (core_->expiry.any_ttl()) [[unlikely]] {
     ASSIGN_OR_RETURN(const std::string stamped, StampExpiry(batch.bytes()));
     return CommitAny(stamped, options);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "db/engine/background/background.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/core.h"
@@ -35,7 +36,13 @@ class FamilyHandle final : public OwnedFamily {
   }
   std::string_view name() const override { return family_->name; }
   const Core* core() const { return core_.get(); }
+  const std::shared_ptr<Core>& shared_core() const { return core_; }
   const FamilyRef& family() const { return family_; }
+  // InvalidArgument, for a call of another database.
+  absl::Status IsOfAnother() const {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the handle of column family \"%s\" belongs to another database", name()));
+  }
 
  private:
   const std::shared_ptr<Core> core_;
@@ -142,11 +149,12 @@ class Engine final : public DB, private TransactionHost {
   // Writes a put that expires then, whose family, size and expiry have been checked.
   absl::Status WriteExpiring(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
                              const WriteOptions& options);
-  // The batch with the times at which its puts expire.
+  // Of a user's batch some put of which expires.
+  absl::Status AdmitExpiry(const WriteBatch& batch);
+  // The batch with the times at which its puts expire by their families' times to live.
   absl::StatusOr<std::string> StampExpiry(std::string_view batch);
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
-  // Has the manifest say that puts may expire, if it does not yet.
-  absl::Status AllowExpiry();
+  absl::Status AllowExpiry() override;
   // Values of puts that go to value files (engine_values.cc).
   static bool Separates(const Family& family, ValueKind kind, std::string_view value) {
     const size_t from = family.options.separate_from;
@@ -196,10 +204,8 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<FamilyHandle> SystemFamily() const EXCLUDES_STATE_LOCK;
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
-  absl::Status CheckOpen() const;
-  // Why calls are refused: the database is closed, or this is a child made by `fork`, in which the background threads
-  // are missing and the files are the parent's.
-  absl::Status NotOpen() const;
+  absl::Status CheckOpen() const { return core_->CheckOpen(); }
+  absl::Status NotOpen() const { return core_->NotOpen(); }
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const override;
   void JoinGroup();

@@ -1,6 +1,6 @@
-// Writing what expires: a time to live becomes a time here, once, so that the log and every replay of it have that
-// time.
+// Writing what expires (db/engine/core/put_expiry.h).
 #include "absl/strings/str_format.h"
+#include "db/engine/core/put_expiry.h"
 #include "db/engine/face/engine.h"
 #include "db/format/batch_format.h"
 #include "db/format/expiring_value.h"
@@ -9,26 +9,6 @@
 namespace sepal {
 
 namespace {
-
-absl::Status CheckExpiry(uint64_t expiry_millis, uint64_t now_millis) {
-  if (expiry_millis >= kNoExpiryMillis) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("a put would expire at %u ms after 1970 or later, beyond what the format has: at most %u; "
-                        "nothing was written",
-                        expiry_millis, kNoExpiryMillis - 1));
-  }
-  if (expiry_millis > now_millis) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrFormat("a put would expire at %u ms after 1970, which has passed: it is %u; delete the key instead; "
-                      "nothing was written",
-                      expiry_millis, now_millis));
-}
-
-// A sum that stays beyond the format where it would overflow.
-uint64_t After(uint64_t now_millis, std::chrono::milliseconds ttl) {
-  const auto millis = static_cast<uint64_t>(ttl.count());
-  return millis >= kNoExpiryMillis ? kNoExpiryMillis : now_millis + millis;
-}
 
 WriteOptions WithoutExpiry(const WriteOptions& options) {
   WriteOptions rest = options;
@@ -41,26 +21,12 @@ WriteOptions WithoutExpiry(const WriteOptions& options) {
 
 // 0: the put does not expire.
 absl::StatusOr<uint64_t> Engine::ExpiryOf(const Family& family, const WriteOptions& options) {
-  if (options.ttl.has_value() && options.expires_at.has_value()) {
-    return absl::InvalidArgumentError("a put has both a ttl and expires_at: give one; nothing was written");
-  }
   const uint64_t now = core_->expiry.NowMillis();
-  uint64_t expiry = 0;
-  if (options.expires_at.has_value()) {
-    const auto since_1970 = std::chrono::floor<std::chrono::milliseconds>(options.expires_at->time_since_epoch());
-    expiry = since_1970.count() < 0 ? 0 : static_cast<uint64_t>(since_1970.count());
-  } else if (options.ttl.has_value()) {
-    if (options.ttl->count() <= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("a ttl of %d ms is not positive; nothing was written", options.ttl->count()));
-    }
-    expiry = After(now, *options.ttl);
-  } else if (family.options.ttl.count() > 0) {
-    expiry = After(now, family.options.ttl);
-  } else {
-    return 0;
+  ASSIGN_OR_RETURN(uint64_t expiry, ExpiryOfPut(options.ttl, options.expires_at, now));
+  if (expiry == 0 && family.options.ttl.count() > 0) {
+    expiry = ExpiryAfter(now, family.options.ttl);
+    RETURN_IF_ERROR(CheckExpiry(expiry, now));
   }
-  RETURN_IF_ERROR(CheckExpiry(expiry, now));
   return expiry;
 }
 
@@ -73,6 +39,19 @@ absl::Status Engine::PutExpiring(const ColumnFamily& family, std::string_view ke
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
   RETURN_IF_ERROR(AllowExpiry());
   return WriteExpiring(*resolved, key, value, expiry, WithoutExpiry(options));
+}
+
+absl::Status Engine::AdmitExpiry(const WriteBatch& batch) {
+  if (BatchOrigin::ExpiryUnchecked(batch)) {
+    const uint64_t now = core_->expiry.NowMillis();
+    BatchReader reader(batch.bytes());
+    for (BatchEntry entry; reader.Next(&entry);) {
+      const std::optional<uint64_t> expiry = TakeExpiry(entry.kind, &entry.value);
+      if (expiry.has_value()) RETURN_IF_ERROR(CheckExpiry(*expiry, now));
+    }
+    RETURN_IF_ERROR(reader.status());
+  }
+  return AllowExpiry();
 }
 
 absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
@@ -88,16 +67,12 @@ absl::StatusOr<std::string> Engine::StampExpiry(std::string_view batch) {
   bool expires = false;
   BatchReader reader(batch);
   for (BatchEntry entry; reader.Next(&entry);) {
-    if (Expires(entry.kind)) {
-      RETURN_IF_ERROR(CheckExpiry(ParseExpiringValue(entry.value).expiry_millis, now));
-      expires = true;
-    }
     const auto ttl = TakesTimeToLive(entry.kind) ? ttls.find(entry.family) : ttls.end();
     if (ttl == ttls.end()) {
       AppendBatchEntry(&stamped, entry.kind, entry.family, entry.key, entry.value);
       continue;
     }
-    const uint64_t expiry = After(now, ttl->second);
+    const uint64_t expiry = ExpiryAfter(now, ttl->second);
     RETURN_IF_ERROR(CheckExpiry(expiry, now));
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     AppendExpiringPut(&stamped, entry.family, entry.key, expiry, entry.value);

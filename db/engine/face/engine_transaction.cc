@@ -203,10 +203,7 @@ absl::StatusOr<bool> Engine::WriteIf(const WriteConditions& conditions, const Wr
     check.Add(*family, condition.key);
   }
   check.Seal();
-  if (BatchOrigin::Expires(batch) && !core_->expiry.any_ttl()) {
-    ASSIGN_OR_RETURN(const std::string stamped, StampExpiry(batch.bytes()));
-    return CommitChecked(stamped, options, &check, /*locked=*/false);
-  }
+  if (BatchOrigin::Expires(batch)) RETURN_IF_ERROR(AdmitExpiry(batch));
   return CommitChecked(batch.bytes(), options, &check, /*locked=*/false);
 }
 

@@ -87,12 +87,14 @@ class OverlayIterator final : public Iterator {
   absl::Status status() const override {
     if (!Ended()) return status_;
     return absl::FailedPreconditionError(
-        "the transaction of this iterator has ended, or was rolled back to a savepoint: make a new iterator");
+        "the transaction or batch of this iterator has ended, was cleared, or was rolled back to a savepoint: make a "
+        "new "
+        "iterator");
   }
 
  private:
-  static const IndexedBatch::Part* PartOf(const Overlay& overlay, const IndexedBatch::Part* none) {
-    const IndexedBatch::Part* const part = overlay.batch->Find(overlay.family->id);
+  static const BatchIndex::Part* PartOf(const Overlay& overlay, const BatchIndex::Part* none) {
+    const BatchIndex::Part* const part = overlay.batch->Find(overlay.family->id);
     return part != nullptr ? part : none;
   }
   const KeyOrder& order() const { return overlay_.family->order; }
@@ -103,7 +105,7 @@ class OverlayIterator final : public Iterator {
     status_ = overlay_.reads != nullptr ? overlay_.reads->Begin(std::move(range), grows) : absl::OkStatus();
     return status_.ok();
   }
-  IndexedBatch::Keys::const_iterator BehindLast() const {
+  BatchIndex::Keys::const_iterator BehindLast() const {
     return overlay_.upper_bound.has_value() ? part_->keys.lower_bound(*overlay_.upper_bound) : part_->keys.end();
   }
 
@@ -166,12 +168,12 @@ class OverlayIterator final : public Iterator {
   }
 
   // Makes the key in hand the iterator's, if it is there. `updates`: the batch's, null if it has none of it.
-  bool Show(const IndexedBatch::Keys::value_type* updates) {
+  bool Show(const BatchIndex::Keys::value_type* updates) {
     const std::string_view key = updates != nullptr ? overlay_.batch->KeyAt(*updates, at_) : base_->key();
     std::optional<std::string_view> base;
     if (from_.base) base = base_->value();
     if (updates == nullptr) {
-      if (!part_->ranges.empty() && IndexedBatch::Covers(*part_, key, at_)) return false;
+      if (!part_->ranges.empty() && BatchIndex::Covers(*part_, key, at_)) return false;
       value_ = *base;
     } else {
       if (!Make(key, *updates, base)) return false;
@@ -184,8 +186,8 @@ class OverlayIterator final : public Iterator {
   }
 
   // What the batch's updates make of `base`, the key's value below them. Operands make one, whatever lies below.
-  bool Make(std::string_view key, const IndexedBatch::Keys::value_type& updates, std::optional<std::string_view> base) {
-    IndexedBatch::Said said = overlay_.batch->Read(*part_, key, updates.second, at_);
+  bool Make(std::string_view key, const BatchIndex::Keys::value_type& updates, std::optional<std::string_view> base) {
+    BatchIndex::Said said = overlay_.batch->Read(*part_, key, updates.second, at_);
     if (overlay_.keys_only) return said.meaning.has_value() ? *said.meaning != Meaning::kAbsent : base.has_value();
     absl::StatusOr<std::optional<std::string>> value = ValueOver(*overlay_.family, key, &said, base);
     status_ = value.status();
@@ -196,12 +198,12 @@ class OverlayIterator final : public Iterator {
   }
 
   const Overlay overlay_;
-  const IndexedBatch::Part none_;
-  const IndexedBatch::Part* const part_;
+  const BatchIndex::Part none_;
+  const BatchIndex::Part* const part_;
   const uint32_t at_;
   const uint64_t generation_;
   const std::unique_ptr<Iterator> base_;
-  IndexedBatch::Keys::const_iterator next_;
+  BatchIndex::Keys::const_iterator next_;
   Sources from_ = {};
   bool forward_ = true;
   bool valid_ = false;

@@ -1,11 +1,11 @@
-// A transaction's iterator: the entries of its snapshot, with its own updates over them.
+// The iterator of a transaction, or of an indexed batch: the database's entries, with the batch's updates over them.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "db/engine/transaction/indexed_batch.h"
+#include "db/engine/transaction/batch_index.h"
 #include "db/engine/transaction/range_reads.h"
 #include "sepal/iterator.h"
 
@@ -13,7 +13,7 @@ namespace sepal {
 
 struct Overlay {
   std::shared_ptr<Core> core;  // let go last
-  std::shared_ptr<const IndexedBatch> batch;
+  std::shared_ptr<const BatchIndex> batch;
   FamilyRef family;
   // The bounds that `base` has.
   std::optional<std::string> lower_bound = {};  // inclusive

@@ -85,7 +85,7 @@ std::vector<HeldLock> TransactionImpl::LocksToPrepare() const {
 // Ranges first, then keys, each in order, as all that lock many at a time do. Of one key the stronger lock first.
 absl::Status TransactionImpl::LockToPrepare() {
   // From now on none of them is dropped.
-  for (const std::unique_ptr<IndexedBatch::Part>& part : batch_->parts()) {
+  for (const std::unique_ptr<BatchIndex::Part>& part : batch_->parts()) {
     RETURN_IF_ERROR(part->family->CheckThere());
   }
   std::vector<HeldLock> wanted = LocksToPrepare();
@@ -122,7 +122,7 @@ absl::Status TransactionImpl::WriteRow(std::string_view name) {
   context_->prepared.Confirm(DescribePrepared(name, row), owner_, FamiliesOf(row));
   prepared_as_ = name;
   state_ = State::kPrepared;
-  savepoints_.clear();
+  batch_->ForgetSavepoints();
   reads_ = {};
   range_reads_.clear();
   ChargeMemory();

@@ -29,6 +29,8 @@ class TransactionHost {
   // False: the check's Look said that there is nothing to write.
   virtual absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                              bool locked) = 0;
+  // Has the manifest say that puts may expire, if it does not yet. To be called before such puts are committed.
+  virtual absl::Status AllowExpiry() = 0;
   // From then on batches may have rows of the database itself.
   virtual absl::Status AllowSystemRows() = 0;
   // InvalidArgument: a batch of that size is too large to be written.

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/core/put_expiry.h"
 #include "db/engine/read/database_iterator.h"
 #include "db/engine/read/newest_update.h"
-#include "db/engine/read/prefix_bounds.h"
-#include "db/engine/transaction/overlay_iterator.h"
+#include "db/engine/transaction/read_through.h"
 #include "db/engine/transaction/transaction_memory.h"
-#include "db/engine/write/delete_range_in_memtable.h"
+#include "db/format/expiring_value.h"
 #include "db/format/range_end.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -20,14 +20,6 @@ namespace sepal {
 
 namespace {
 
-absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
-
-absl::StatusOr<std::string> OrAbsent(absl::StatusOr<std::optional<std::string>> value) {
-  if (!value.ok()) return value.status();
-  if (!value->has_value()) return Absent();
-  return **std::move(value);
-}
-
 absl::Status CheckNoSnapshot(const ReadOptions& options) {
   const bool own =
       options.snapshot == nullptr && !options.as_of_sequence.has_value() && !options.as_of_time.has_value();
@@ -36,12 +28,6 @@ absl::Status CheckNoSnapshot(const ReadOptions& options) {
   return absl::InvalidArgumentError(
       "a transaction reads as of its own snapshot: leave ReadOptions::snapshot null, and as_of_sequence and as_of_time "
       "unset, or read with the database");
-}
-
-absl::Status CheckEntry(const Family& family, const BatchEntry& entry) {
-  RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
-  if (NeedsMergeOperator(entry.kind) && family.merge_operator_name.empty()) return HasNoMergeOperator(family);
-  return IsRangeDelete(entry.kind) ? CheckRange(family, entry) : absl::OkStatus();
 }
 
 }  // namespace
@@ -135,7 +121,6 @@ void TransactionImpl::End(State state) {
   TransactionHost* const host = context_->host();
   if ((pessimistic() || prepared) && host != nullptr) host->EndLocks();
   batch_->End();
-  savepoints_.clear();
   reads_ = {};
   range_reads_.clear();
   snapshot_.reset();
@@ -162,15 +147,11 @@ absl::Status TransactionImpl::NoteRead(const Family& family, std::string_view ke
 absl::StatusOr<std::string> TransactionImpl::Read(const ColumnFamily& family, const FamilyRef& resolved,
                                                   std::string_view key, const ReadOptions& options, bool noted) {
   RETURN_IF_ERROR(CheckNoSnapshot(options));
-  IndexedBatch::Said said = batch_->Read(resolved->id, key);
-  if (said.meaning.has_value() && !said.needs_base) return OrAbsent(ValueOver(*resolved, key, &said, std::nullopt));
-  if (noted) RETURN_IF_ERROR(NoteRead(*resolved, key));
   ReadOptions read;
   read.snapshot = snapshot_.get();
   read.fill_cache = options.fill_cache;
-  absl::StatusOr<std::string> base = database().Get(family, key, read);
-  if (!said.meaning.has_value() || (!base.ok() && !absl::IsNotFound(base.status()))) return base;
-  return OrAbsent(ValueOver(*resolved, key, &said, base.ok() ? std::optional<std::string_view>(*base) : std::nullopt));
+  return GetThrough(*batch_, {&database(), family, resolved, read}, key,
+                    [&](std::string_view asked) { return noted ? NoteRead(*resolved, asked) : absl::OkStatus(); });
 }
 
 absl::StatusOr<std::string> TransactionImpl::Get(const ColumnFamily& family, std::string_view key,
@@ -185,35 +166,16 @@ absl::StatusOr<std::string> TransactionImpl::Get(const ColumnFamily& family, std
 std::vector<absl::StatusOr<std::string>> TransactionImpl::MultiGet(const ColumnFamily& family,
                                                                    std::span<const std::string_view> keys,
                                                                    const ReadOptions& options) {
-  std::vector<absl::StatusOr<std::string>> results(keys.size(), Absent());
   const Turn turn(this);
   const absl::StatusOr<FamilyRef> resolved = turn.status().ok() ? FamilyOf(family) : turn.status();
-  if (!resolved.ok()) {
-    std::fill(results.begin(), results.end(), resolved.status());
-    return results;
-  }
+  const absl::Status status = resolved.ok() ? CheckNoSnapshot(options) : resolved.status();
+  if (!status.ok()) return std::vector<absl::StatusOr<std::string>>(keys.size(), status);
   TakeSnapshot();
-  // Those of which the batch says nothing are read together.
-  std::vector<std::string_view> wanted;
-  std::vector<size_t> places;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const bool said = batch_->Read((*resolved)->id, keys[i]).meaning.has_value();
-    absl::Status status = CheckNoSnapshot(options);
-    if (status.ok() && !said && keeps_reads()) status = NoteRead(**resolved, keys[i]);
-    if (!status.ok()) {
-      results[i] = std::move(status);
-    } else if (said) {
-      results[i] = Read(family, *resolved, keys[i], options, keeps_reads());
-    } else {
-      wanted.push_back(keys[i]);
-      places.push_back(i);
-    }
-  }
   ReadOptions read = options;
   read.snapshot = snapshot_.get();
-  std::vector<absl::StatusOr<std::string>> found = database().MultiGet(family, wanted, read);
-  for (size_t i = 0; i < found.size(); ++i) results[places[i]] = std::move(found[i]);
-  return results;
+  return MultiGetThrough(*batch_, {&database(), family, *resolved, read}, keys, [&](std::string_view asked) {
+    return keeps_reads() ? NoteRead(**resolved, asked) : absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::string> TransactionImpl::GetLocked(const ColumnFamily& family, std::string_view key,
@@ -250,20 +212,12 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
   TakeSnapshot();
   ReadOptions read = options;
   read.snapshot = snapshot_.get();
-  std::unique_ptr<Iterator> base = database().NewIterator(family, read);
-  if (!base->status().ok()) return base;
-  Overlay overlay{.core = context_->core,
-                  .batch = batch_,
-                  .family = *resolved,
-                  .lower_bound = options.lower_bound,
-                  .upper_bound = options.upper_bound,
-                  .keys_only = options.keys_only};
-  NarrowToPrefix(options.prefix, &overlay.lower_bound, &overlay.upper_bound);
+  std::shared_ptr<RangeReads> reads;
   if (keeps_reads()) {
-    overlay.reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);
-    range_reads_.push_back(overlay.reads);
+    reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);
+    range_reads_.push_back(reads);
   }
-  return NewOverlayIterator(std::move(overlay), std::move(base));
+  return NewIteratorThrough(context_->core, batch_, {&database(), family, *resolved, read}, std::move(reads));
 }
 
 // --- writes ---
@@ -290,8 +244,8 @@ absl::Status TransactionImpl::Write(const ColumnFamily& family, ValueKind kind, 
   RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
   const BatchEntry entry{.kind = kind, .family = resolved->id, .key = key, .value = value};
-  RETURN_IF_ERROR(CheckEntry(*resolved, entry));
-  RETURN_IF_ERROR(CheckTransactionMemory(context_->core->budget, IndexedBatch::MemoryBytes(key.size(), value.size())));
+  RETURN_IF_ERROR(BatchIndex::Check(*resolved, kind, key, value));
+  RETURN_IF_ERROR(CheckTransactionMemory(context_->core->budget, BatchIndex::MemoryBytes(key.size(), value.size())));
   if (pessimistic()) {
     RETURN_IF_ERROR(EndIfAborted(IsRangeDelete(kind) ? LockRange(*resolved, RangeOf(entry))
                                                      : LockKey(*resolved, key, LockMode::kExclusive)));
@@ -303,8 +257,13 @@ absl::Status TransactionImpl::Write(const ColumnFamily& family, ValueKind kind, 
   return absl::OkStatus();
 }
 
-absl::Status TransactionImpl::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
-  return Write(family, ValueKind::kPut, key, value);
+absl::Status TransactionImpl::Put(const ColumnFamily& family, std::string_view key, std::string_view value,
+                                  const PutOptions& options) {
+  if (!options.ttl.has_value() && !options.expires_at.has_value()) return Write(family, ValueKind::kPut, key, value);
+  ASSIGN_OR_RETURN(const uint64_t expiry,
+                   ExpiryOfPut(options.ttl, options.expires_at, context_->core->expiry.NowMillis()));
+  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // before it is copied
+  return Write(family, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value));
 }
 
 absl::Status TransactionImpl::Delete(const ColumnFamily& family, std::string_view key) {
@@ -327,19 +286,17 @@ absl::Status TransactionImpl::DeleteRange(const ColumnFamily& family, std::strin
 absl::Status TransactionImpl::SetSavepoint() {
   const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
-  savepoints_.push_back(batch_->last());
+  batch_->SetSavepoint();
   return absl::OkStatus();
 }
 
 absl::Status TransactionImpl::RollbackToSavepoint() {
   const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
-  if (savepoints_.empty()) {
+  if (!batch_->RollBackToSavepoint()) {
     return absl::NotFoundError(
         absl::StrFormat("transaction %u has no savepoint to roll back to: call SetSavepoint first", id()));
   }
-  batch_->RollBackTo(savepoints_.back());
-  savepoints_.pop_back();
   ChargeMemory();
   return absl::OkStatus();
 }
@@ -353,10 +310,10 @@ ConflictSet TransactionImpl::Conflicts() const {
   }
   // A pessimistic transaction has locked what it writes, and found it as it was.
   if (!pessimistic()) {
-    for (const std::unique_ptr<IndexedBatch::Part>& part : batch_->parts()) {
+    for (const std::unique_ptr<BatchIndex::Part>& part : batch_->parts()) {
       const Family& family = *part->family;
       for (const auto& [key, updates] : part->keys) all.AddKey(family.id, family.order, key);
-      for (const IndexedBatch::DeletedRange& range : part->ranges) {
+      for (const BatchIndex::DeletedRange& range : part->ranges) {
         all.AddRange(family.id, family.order, {.begin = range.begin, .end = range.end, .end_inclusive = false});
       }
     }
@@ -371,6 +328,7 @@ const Family& TransactionImpl::FamilyById(ColumnFamilyId id) const {
 
 absl::Status TransactionImpl::CommitIfUnchanged(std::string_view batch, const WriteOptions& options, bool locked) {
   TransactionHost* const host = context_->host();
+  if (batch_->expires()) RETURN_IF_ERROR(host->AllowExpiry());
   const ConflictSet conflicts = Conflicts();
   if (conflicts.empty()) return host->CommitChecked(batch, options, nullptr, locked).status();
   ConflictCheck check(&conflicts, SequenceNumber(snapshot_->sequence()), context_->core.get(), host->hash_seed(),
@@ -383,6 +341,8 @@ absl::Status TransactionImpl::Commit(const WriteOptions& options) {
   RETURN_IF_ERROR(turn.status());
   if (state_ == State::kPrepared) {
     RETURN_IF_ERROR(incomplete_);
+    // A repair may have lost what the manifest said.
+    if (batch_->expires()) RETURN_IF_ERROR(context_->host()->AllowExpiry());
     return EndPrepared(batch_->bytes(), options, State::kCommitted);
   }
   // What only reads has been as of its snapshot, unless it asked for more.

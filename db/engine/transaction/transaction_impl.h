@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/decide/transaction/conflict_set.h"
-#include "db/engine/transaction/indexed_batch.h"
+#include "db/engine/transaction/batch_index.h"
 #include "db/engine/transaction/range_reads.h"
 #include "db/engine/transaction/transaction_context.h"
 #include "sepal/transaction.h"
@@ -39,7 +39,8 @@ class TransactionImpl final : public Transaction {
                                           const ReadOptions& options) override;
   std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
 
-  absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value) override;
+  absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value,
+                   const PutOptions& options) override;
   absl::Status Delete(const ColumnFamily& family, std::string_view key) override;
   absl::Status SingleDelete(const ColumnFamily& family, std::string_view key) override;
   absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) override;
@@ -125,8 +126,7 @@ class TransactionImpl final : public Transaction {
   std::atomic<bool> in_call_{false};
 
   std::shared_ptr<const Snapshot> snapshot_;  // null: not taken yet
-  std::shared_ptr<IndexedBatch> batch_ = std::make_shared<IndexedBatch>();
-  std::vector<uint32_t> savepoints_;
+  std::shared_ptr<BatchIndex> batch_ = std::make_shared<BatchIndex>(&context_->core->expiry);
   ConflictSet reads_;
   bool reads_for_update_ = false;  // some of them
   std::list<std::shared_ptr<RangeReads>> range_reads_;

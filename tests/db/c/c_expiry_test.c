@@ -1,5 +1,7 @@
 /* Keys that expire, from C, under a clock of the program's own. */
 #include "c_test.h"
+#include "sepal/c_indexed_batch.h"
+#include "sepal/c_transaction.h"
 
 static uint64_t now_micros;
 static uint64_t micros(void* state) {
@@ -63,11 +65,36 @@ void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sep
   CHECK_OK();
   sepal_writebatch_destroy(batch);
 
+  sepal_transaction_t* txn = sepal_begin_transaction(db, sepal_isolation_snapshot, sepal_locking_optimistic, 0, &error);
+  sepal_transaction_put_with_ttl(txn, NULL, "txn ttl", 7, "6", 1, 5000, &error);
+  sepal_transaction_put_expiring(txn, NULL, "txn at", 6, "7", 1, 9000, &error);
+  CHECK_OK();
+  sepal_transaction_put_with_ttl(txn, NULL, "bad", 3, "", 0, -1, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_transaction_commit(txn, wo, &error);
+  CHECK_OK();
+  sepal_transaction_destroy(txn);
+  sepal_indexedbatch_t* indexed = sepal_indexedbatch_create(db);
+  sepal_indexedbatch_put_with_ttl(indexed, NULL, "indexed ttl", 11, "8", 1, 5000, &error);
+  sepal_indexedbatch_put_expiring(indexed, NULL, "indexed at", 10, "9", 1, 9000, &error);
+  CHECK_OK();
+  sepal_indexedbatch_put_expiring(indexed, NULL, "bad", 3, "", 0, 1, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_write_indexedbatch(db, wo, indexed, &error);
+  CHECK_OK();
+  sepal_indexedbatch_destroy(indexed);
+
   check_get(db, ro, "ttl", "2");
   check_get(db, ro, "at", "3");
   check_get(db, ro, "batch", "4");
+  check_get(db, ro, "txn ttl", "6");
+  check_get(db, ro, "indexed ttl", "8");
   now_micros = 6000000;
   check_absent(db, ro, "ttl");
+  check_absent(db, ro, "txn ttl");
+  check_absent(db, ro, "indexed ttl");
+  check_get(db, ro, "txn at", "7");
+  check_get(db, ro, "indexed at", "9");
   check_get(db, ro, "at", "3");
   sepal_explanation_t* explanation = sepal_explanation_create(db, ro, NULL, "ttl", 3, &error);
   CHECK_OK();
@@ -83,6 +110,8 @@ void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sep
   now_micros = 9000000;
   check_absent(db, ro, "at");
   check_absent(db, ro, "batch");
+  check_absent(db, ro, "txn at");
+  check_absent(db, ro, "indexed at");
   check_get(db, ro, "of the family", "1");
   now_micros = 61000000;
   check_absent(db, ro, "of the family");

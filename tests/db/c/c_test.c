@@ -691,6 +691,7 @@ int main(void) {
   test_named_snapshots(db, ro, wo);
   test_value_streams(db, ro, wo);
   test_transactions(db, ro, wo);
+  test_indexed_batches(db, ro, wo);
   test_families(db, options, directory, ro, wo);
   sepal_close(db);
   test_disable_wal(options, other, ro);

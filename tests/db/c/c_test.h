@@ -69,5 +69,7 @@ void test_history(const char* directory, sepal_readoptions_t* ro, const sepal_wr
 
 /* c_sync_test.c */
 void test_transactions(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
+/* c_indexed_batch_test.c */
+void test_indexed_batches(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 void test_sync(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,
                const sepal_writeoptions_t* wo);

@@ -73,7 +73,7 @@ TEST(PreparedTransactionFormatTest, WhatIsCutOffOrOddIsDamage) {
 
 TEST(PreparedTransactionFormatTest, ALaterVersionIsRefusedAsOne) {
   std::string bytes = PreparedRow{.batch = SomeBatch()}.Encode();
-  bytes[0] = 2;
+  bytes[0] = 3;
   EXPECT_TRUE(absl::IsFailedPrecondition(PreparedRow::Decode(bytes).status()));
   bytes[0] = 0;
   EXPECT_TRUE(absl::IsDataLoss(PreparedRow::Decode(bytes).status()));
@@ -83,9 +83,29 @@ TEST(PreparedTransactionFormatTest, UpdatesThatNoTransactionHasAreRefused) {
   std::string batch = WriteBatch().bytes();
   PutSystemRow(&batch, SystemRowKind::kPreparedTransaction, "ab", "value");
   EXPECT_TRUE(absl::IsDataLoss(PreparedRow::Decode(PreparedRow{.batch = batch}.Encode()).status()));
-  batch = WriteBatch().bytes();
+}
+
+// A library that knows version 1 alone refuses such a row as one of a newer library.
+TEST(PreparedTransactionFormatTest, ARowWithAPutThatExpiresHasVersion2AndNoOtherHas) {
+  std::string batch = WriteBatch().bytes();
   AppendBatchEntry(&batch, ValueKind::kExpiringPut, ColumnFamilyId(0), "k", EncodeExpiringValue(5, "v"));
-  EXPECT_TRUE(absl::IsDataLoss(PreparedRow::Decode(PreparedRow{.batch = batch}.Encode()).status()));
+  const PreparedRow row{.prepared_millis = 300, .batch = batch};
+  std::string bytes = row.Encode();
+  EXPECT_EQ(ToHex(bytes),
+            "02"
+            "ac02"
+            "00"
+            "01000000"
+            "0600016b07"
+            "05000000000076");
+  const absl::StatusOr<PreparedRow> decoded = PreparedRow::Decode(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, row);
+  bytes[0] = 1;
+  EXPECT_TRUE(absl::IsDataLoss(PreparedRow::Decode(bytes).status()));
+  bytes = PreparedRow{.batch = SomeBatch()}.Encode();
+  bytes[0] = 2;
+  EXPECT_TRUE(absl::IsDataLoss(PreparedRow::Decode(bytes).status()));
 }
 
 TEST(PreparedTransactionFormatTest, WritesLockEachKeyAndEachRangeOnce) {

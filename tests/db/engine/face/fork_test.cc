@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sepal/indexed_batch.h"
 #include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "tests/db/engine/face/held_flush.h"
@@ -28,6 +29,8 @@ struct BeforeFork {
   std::unique_ptr<Iterator> unused_iterator;
   std::unique_ptr<Transaction> transaction;
   std::unique_ptr<Iterator> of_transaction;
+  std::unique_ptr<IndexedBatch> batch;
+  std::unique_ptr<Iterator> of_batch;
   PinnedValue value;
 };
 
@@ -120,6 +123,9 @@ const ForkedCall kForkedCalls[] = {
     {"Transaction's Rollback", [](BeforeFork* it) { return Refused(it->transaction->Rollback()); }},
     {"Transaction's iterator's end", [](BeforeFork* it) { return it->of_transaction.reset(), true; }},
     {"Transaction's end", [](BeforeFork* it) { return it->transaction.reset(), true; }},
+    {"IndexedBatch's Put", [](BeforeFork* it) { return Refused(it->batch->Put("k", "v")); }},
+    {"IndexedBatch's Get", [](BeforeFork* it) { return Refused(it->batch->Get("k").status()); }},
+    {"IndexedBatch's end", [](BeforeFork* it) { return it->batch.reset(), it->of_batch.reset(), true; }},
     {"Snapshot's release", [](BeforeFork* it) { return it->snapshot.reset(), true; }},
     {"PinnedValue", [](BeforeFork* it) { return it->value.value() == std::string(5000, 'v'); }},
     {"DefaultColumnFamily", [](BeforeFork* it) { return it->db->DefaultColumnFamily().name() == "default"; }},
@@ -209,6 +215,9 @@ class ForkedCallTest : public ::testing::TestWithParam<bool> {
     it->transaction = *writer_->BeginTransaction({.locking = Locking::kPessimistic});
     ASSERT_TRUE(it->transaction->Put("locked", "v").ok());
     it->of_transaction = it->transaction->NewIterator();
+    it->batch = std::make_unique<IndexedBatch>(*db);
+    ASSERT_TRUE(it->batch->Put("k", "v").ok());
+    it->of_batch = it->batch->NewIterator();
     it->snapshot = db->GetSnapshot();
     it->iterator = db->NewIterator();
     it->iterator->Seek("l");

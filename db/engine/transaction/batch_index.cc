@@ -1,10 +1,12 @@
-#include "db/engine/transaction/indexed_batch.h"
+#include "db/engine/transaction/batch_index.h"
 
 #include <utility>
 
 #include "db/decide/merge/fold.h"
+#include "db/engine/write/delete_range_in_memtable.h"
 #include "db/format/range_end.h"
 #include "util/base/coding.h"
+#include "util/base/status.h"
 
 namespace sepal {
 
@@ -20,20 +22,27 @@ size_t BytesFromKeyOn(ValueKind kind, std::string_view key, std::string_view val
 
 }  // namespace
 
-size_t IndexedBatch::MemoryBytes(size_t key_bytes, size_t value_bytes) {
+size_t BatchIndex::MemoryBytes(size_t key_bytes, size_t value_bytes) {
   return kBytesOfUpdate + 2 * key_bytes + value_bytes;
 }
 
-IndexedBatch::IndexedBatch() : bytes_(kBatchHeaderBytes, '\0') {}
+BatchIndex::BatchIndex(ReadClock* clock) : clock_(clock) {}
 
-const IndexedBatch::Part* IndexedBatch::Find(ColumnFamilyId family) const {
+absl::Status BatchIndex::Check(const Family& family, ValueKind kind, std::string_view key, std::string_view value) {
+  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
+  if (NeedsMergeOperator(kind) && family.merge_operator_name.empty()) return HasNoMergeOperator(family);
+  if (!IsRangeDelete(kind)) return absl::OkStatus();
+  return CheckRange(family, {.kind = kind, .family = family.id, .key = key, .value = value});
+}
+
+const BatchIndex::Part* BatchIndex::Find(ColumnFamilyId family) const {
   for (const std::unique_ptr<Part>& part : parts_) {
     if (part->family->id == family) return part.get();
   }
   return nullptr;
 }
 
-IndexedBatch::Part* IndexedBatch::PartOf(const FamilyRef& family) {
+BatchIndex::Part* BatchIndex::PartOf(const FamilyRef& family) {
   for (const std::unique_ptr<Part>& part : parts_) {
     if (part->family == family) return part.get();
   }
@@ -41,10 +50,13 @@ IndexedBatch::Part* IndexedBatch::PartOf(const FamilyRef& family) {
   return parts_.back().get();
 }
 
-void IndexedBatch::Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value) {
+void BatchIndex::Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value) {
   Part* const part = PartOf(family);
-  Logged logged{part, part->keys.end(), bytes_.size(), index_bytes_};
-  AppendBatchEntry(&bytes_, kind, family->id, key, value);
+  std::string* const bytes = BatchOrigin::Bytes(&updates_);
+  Logged logged{part, part->keys.end(), bytes->size(), index_bytes_, expires()};
+  AppendBatchEntry(bytes, kind, family->id, key, value);
+  if (Expires(kind)) BatchOrigin::SetExpires(&updates_, true);
+  part->had_operands |= NeedsMergeOperator(kind);
   index_bytes_ += kBytesOfUpdate + key.size();
   const uint32_t ordinal = last() + 1;
   if (IsRangeDelete(kind)) {
@@ -56,15 +68,23 @@ void IndexedBatch::Add(const FamilyRef& family, ValueKind kind, std::string_view
     if (it == part->keys.end() || !part->family->order.Equal(it->first, key)) {
       it = part->keys.emplace_hint(it, std::string(key), Updates());
     }
-    const size_t value_offset = bytes_.size() - value.size();
-    const size_t key_offset = bytes_.size() - BytesFromKeyOn(kind, key, value);
+    const size_t value_offset = bytes->size() - value.size();
+    const size_t key_offset = bytes->size() - BytesFromKeyOn(kind, key, value);
     it->second.push_back({ordinal, kind, key_offset, key.size(), value_offset, value.size()});
     logged.key = it;
   }
   log_.push_back(logged);
 }
 
-void IndexedBatch::RollBackTo(uint32_t ordinal) {
+bool BatchIndex::RollBackToSavepoint() {
+  if (savepoints_.empty()) return false;
+  RollBackTo(savepoints_.back());
+  savepoints_.pop_back();
+  return true;
+}
+
+void BatchIndex::RollBackTo(uint32_t ordinal) {
+  std::string* const bytes = BatchOrigin::Bytes(&updates_);
   ++generation_;
   while (last() > ordinal) {
     const Logged& logged = log_.back();
@@ -74,20 +94,22 @@ void IndexedBatch::RollBackTo(uint32_t ordinal) {
       logged.key->second.pop_back();
       if (logged.key->second.empty()) logged.part->keys.erase(logged.key);
     }
-    bytes_.resize(logged.bytes_before);
+    bytes->resize(logged.bytes_before);
     index_bytes_ = logged.index_bytes_before;
+    BatchOrigin::SetExpires(&updates_, logged.expires_before);
     log_.pop_back();
   }
-  EncodeFixed32(bytes_.data(), last());
+  EncodeFixed32(bytes->data(), last());
 }
 
-void IndexedBatch::End() {
+void BatchIndex::End() {
   RollBackTo(0);
-  bytes_.shrink_to_fit();
+  BatchOrigin::Bytes(&updates_)->shrink_to_fit();
   log_ = {};
+  savepoints_.clear();
 }
 
-uint32_t IndexedBatch::CoveredBy(const Part& part, std::string_view key, uint32_t at) {
+uint32_t BatchIndex::CoveredBy(const Part& part, std::string_view key, uint32_t at) {
   const KeyOrder& order = part.family->order;
   for (auto range = part.ranges.rbegin(); range != part.ranges.rend(); ++range) {
     if (range->ordinal > at || order.Less(key, range->begin)) continue;
@@ -96,28 +118,27 @@ uint32_t IndexedBatch::CoveredBy(const Part& part, std::string_view key, uint32_
   return 0;
 }
 
-IndexedBatch::Said IndexedBatch::Read(ColumnFamilyId family, std::string_view key) const {
+BatchIndex::Said BatchIndex::Read(ColumnFamilyId family, std::string_view key) const {
   const Part* const part = Find(family);
-  if (part == nullptr) return {};
+  if (part == nullptr) return Said(clock_);
   const auto it = part->keys.find(key);
   return Read(*part, key, it != part->keys.end() ? it->second : Updates(), last());
 }
 
-IndexedBatch::Said IndexedBatch::Read(const Part& part, std::string_view key, const Updates& updates,
-                                      uint32_t at) const {
-  Said said;
+BatchIndex::Said BatchIndex::Read(const Part& part, std::string_view key, const Updates& updates, uint32_t at) const {
+  Said said(clock_);
   const uint32_t covered_by = part.ranges.empty() ? 0 : CoveredBy(part, key, at);
   for (auto update = updates.rbegin(); update != updates.rend() && update->ordinal > covered_by; ++update) {
     if (update->ordinal > at) continue;
     const Trailer trailer = PackTrailer(SequenceNumber(update->ordinal), update->kind);
-    const std::string_view value(bytes_.data() + update->value_offset, update->value_bytes);
-    const Meaning meaning = MeaningOf(trailer);
+    const std::string_view payload(bytes().data() + update->value_offset, update->value_bytes);
     if (!said.meaning.has_value()) {
-      said.meaning = meaning;
-      if (meaning == Meaning::kValue) said.value = value;
-      if (meaning != Meaning::kOperand) return said;
+      std::string_view value = payload;
+      said.meaning = MeaningNow(trailer, &value, clock_);
+      if (*said.meaning == Meaning::kValue) said.value = value;
+      if (*said.meaning != Meaning::kOperand) return said;
     }
-    if (!said.chain.Take(trailer, value).has_value()) return said;
+    if (!said.chain.Take(trailer, payload).has_value()) return said;
   }
   if (!said.meaning.has_value()) {
     if (covered_by > 0) said.meaning = Meaning::kAbsent;
@@ -127,15 +148,15 @@ IndexedBatch::Said IndexedBatch::Read(const Part& part, std::string_view key, co
   return said;
 }
 
-std::string_view IndexedBatch::KeyAt(const Keys::value_type& updates, uint32_t at) const {
+std::string_view BatchIndex::KeyAt(const Keys::value_type& updates, uint32_t at) const {
   for (auto update = updates.second.rbegin(); update != updates.second.rend(); ++update) {
-    if (update->ordinal <= at) return {bytes_.data() + update->key_offset, update->key_bytes};
+    if (update->ordinal <= at) return {bytes().data() + update->key_offset, update->key_bytes};
   }
   return updates.first;
 }
 
-absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key,
-                                                     IndexedBatch::Said* said, std::optional<std::string_view> base) {
+absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key, BatchIndex::Said* said,
+                                                     std::optional<std::string_view> base) {
   if (!said->meaning.has_value()) {
     if (!base.has_value()) return std::nullopt;
     return std::string(*base);

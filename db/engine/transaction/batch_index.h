@@ -1,4 +1,5 @@
-// The updates of a transaction: a batch, in order, and an index of it by keys, so that they can be read.
+// The updates of a transaction, or of a user's IndexedBatch: a batch, in order, and an index of it by keys, so that
+// they can be read. A put that expires is read by the clock, as it is in the database.
 //
 // An update is known by its *ordinal*, its place in the batch from 1 on; what is read "at" an ordinal is as of the
 // moment when that was the last one. Rolling back removes the updates from an ordinal on.
@@ -16,13 +17,17 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "db/decide/visibility/operands.h"
 #include "db/engine/core/family_state.h"
 #include "db/format/batch_format.h"
+#include "db/format/owned_family.h"
+#include "sepal/write_batch.h"
 
 namespace sepal {
 
-class IndexedBatch {
+class BatchIndex {
  public:
   struct Update {
     uint32_t ordinal;
@@ -50,6 +55,7 @@ class IndexedBatch {
   struct Part {
     explicit Part(FamilyRef its_family) : family(std::move(its_family)), keys(Before{family->order}) {}
     const FamilyRef family;
+    bool had_operands = false;
     Keys keys;
     std::vector<DeletedRange> ranges;
   };
@@ -57,26 +63,39 @@ class IndexedBatch {
   struct Said {
     // kAbsent: what the database has is deleted. kOperand: `chain` has operands, and what they are merged into unless
     // `needs_base`. None: nothing.
+    explicit Said(ReadClock* clock) : chain(clock) {}
     std::optional<Meaning> meaning;
-    std::string_view value = {};  // of kValue; until the next addition
-    OperandChain chain{nullptr};
+    std::string_view value;  // of kValue; until the next addition
+    OperandChain chain;
     bool needs_base = false;
   };
 
-  IndexedBatch();
-  IndexedBatch(const IndexedBatch&) = delete;
-  IndexedBatch& operator=(const IndexedBatch&) = delete;
+  // `clock` must outlive the object.
+  explicit BatchIndex(ReadClock* clock);
+  BatchIndex(const BatchIndex&) = delete;
+  BatchIndex& operator=(const BatchIndex&) = delete;
 
+  // InvalidArgument: no batch may have that update.
+  static absl::Status Check(const Family& family, ValueKind kind, std::string_view key, std::string_view value);
+
+  // The update has passed Check, and its expiry, if it has one, CheckExpiry (db/engine/core/put_expiry.h).
   void Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value);
-  // Removes all updates behind `ordinal`.
-  void RollBackTo(uint32_t ordinal);
+  void SetSavepoint() { savepoints_.push_back(last()); }
+  // Removes the last savepoint, and all updates since. False: there is none.
+  bool RollBackToSavepoint();
+  void ForgetSavepoints() { savepoints_.clear(); }
   // Removes everything, and ends all iterators.
   void End();
 
   // The last ordinal, which is the number of updates.
   uint32_t last() const { return static_cast<uint32_t>(log_.size()); }
-  const std::string& bytes() const { return bytes_; }
-  size_t MemoryBytes() const { return bytes_.size() + index_bytes_; }
+  const WriteBatch& updates() const { return updates_; }
+  // To note which database it is of.
+  WriteBatch* mutable_updates() { return &updates_; }
+  const std::string& bytes() const { return updates_.bytes(); }
+  // Whether a put among them expires.
+  bool expires() const { return BatchOrigin::Expires(updates_); }
+  size_t MemoryBytes() const { return bytes().size() + index_bytes_; }
   // About what an update takes.
   static size_t MemoryBytes(size_t key_bytes, size_t value_bytes);
   // Counts the rollbacks.
@@ -101,22 +120,28 @@ class IndexedBatch {
     Keys::iterator key;  // the end: it deleted a range
     size_t bytes_before;
     size_t index_bytes_before;
+    bool expires_before;
   };
+
+  // Removes all updates behind `ordinal`.
+  void RollBackTo(uint32_t ordinal);
 
   Part* PartOf(const FamilyRef& family);
   // The last delete of a range that covers the key; 0: there is none.
   static uint32_t CoveredBy(const Part& part, std::string_view key, uint32_t at);
 
-  std::string bytes_;
+  ReadClock* const clock_;
+  WriteBatch updates_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Logged> log_;
+  std::vector<uint32_t> savepoints_;
   size_t index_bytes_ = 0;
   uint64_t generation_ = 0;
 };
 
 // The value that a key has of which the batch said `said`, where the database has `base`, or nothing. Nullopt: it is
 // absent. Errors are those of merges (db/decide/merge/fold.h).
-absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key,
-                                                     IndexedBatch::Said* said, std::optional<std::string_view> base);
+absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key, BatchIndex::Said* said,
+                                                     std::optional<std::string_view> base);
 
 }  // namespace sepal
