@@ -318,7 +318,7 @@ class SEPAL_EXPORT DB : public Histories {
   virtual absl::Status PauseBackgroundWork() = 0;
   virtual absl::Status ContinueBackgroundWork() = 0;  // FailedPrecondition if background work is not paused
   // The wall clock is right as it stands, after it jumped or was set back: removals go by it, and so do reads, even
-  // where keys are there again (docs/guide/expiry.md). Durable when it returns.
+  // where keys are there again (docs/guide/expiry.md), and histories (sepal/history.h). Durable when it returns.
   virtual absl::Status AcceptClock() = 0;
   virtual absl::Status CatchUp() = 0;  // brings a reader to what was written: the top of this file says more
   // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is

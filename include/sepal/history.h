@@ -13,8 +13,8 @@
 // Times. While something is written, the database keeps a *time mark* a second. A read as of a time shows nothing that
 // was written after it, and all that was visible a second before it. The wall clock of `Env` counts; where it goes
 // back, no mark is made until it has caught up, and what is written meanwhile counts as written then. A clock that
-// jumps ahead while the database is open makes nobody lose history, until it has kept pace for ten minutes
-// (DB::AcceptClock, docs/guide/expiry.md); one that is ahead at an opening is believed.
+// jumps ahead, over openings too, makes nobody lose history, until it has kept pace for ten minutes. After one that
+// was set right, DB::AcceptClock lets time go on (docs/guide/history.md).
 //
 // Keys that expire: what is expired now is never returned, as of whatever moment. A `compaction_filter` is asked with
 // the epoch of that moment; DB::History asks none.
