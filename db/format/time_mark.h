@@ -5,8 +5,7 @@
 // |-------|-------|-----------------------------------------------------------------------------------|
 // | name  | 8     | the sequence number, big-endian                                                   |
 // | value | 8     | the time in milliseconds since 1970, little-endian                                |
-// |       | 8     | the time that had passed for certain then (db/decide/visibility/removal_time.h),  |
-// |       |       | as the other                                                                      |
+// |       | 8     | how far time had come then (db/decide/visibility/removal_time.h), as the other    |
 #pragma once
 
 #include <cstdint>

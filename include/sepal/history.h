@@ -13,8 +13,8 @@
 // Times. While something is written, the database keeps a *time mark* a second. A read as of a time shows nothing that
 // was written after it, and all that was visible a second before it. The wall clock of `Env` counts; where it goes
 // back, no mark is made until it has caught up, and what is written meanwhile counts as written then. A clock that
-// jumps ahead, over openings too, makes nobody lose history, until it has kept pace for ten minutes. After one that
-// was set right, DB::AcceptClock lets time go on (docs/guide/history.md).
+// jumps ahead costs an eighth of a history at most, and an hour at most, for each opening that it lasts, until it has
+// kept pace for ten minutes. After one that was set right, DB::AcceptClock lets time go on (docs/guide/history.md).
 //
 // Keys that expire: what is expired now is never returned, as of whatever moment. A `compaction_filter` is asked with
 // the epoch of that moment; DB::History asks none.
@@ -49,7 +49,8 @@ struct KeyVersion {
   // As ReadOptions::as_of_sequence, from which on it is seen; 0: older than the history, at whose beginning it was
   // seen.
   uint64_t sequence = 0;
-  // When it was written, early by less than a second; none: older than the history.
+  // When it was written, early by less than a second, or by the time for which a wall clock stood that had gone back;
+  // of what was written while it was ahead, when that was accepted. None: older than the history.
   std::optional<std::chrono::system_clock::time_point> time = {};
   Kind kind = Kind::kPut;
   std::string value = {};

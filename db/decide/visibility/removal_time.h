@@ -6,6 +6,8 @@
 // pace with the monotonic clock for ten minutes; the line begins anew there. A wall clock behind the line is believed:
 // less is removed then.
 //
+// A clock that is read late, beside another thread's look, does no harm.
+//
 // Pure. Not safe for concurrent use.
 #pragma once
 
@@ -34,17 +36,16 @@ class RemovalTime {
     doubts_ = false;
   }
 
-  // The time up to which removals may go, now that both clocks show `now`; the monotonic one never goes back.
+  // The time up to which removals may go, now that both clocks show `now`.
   uint64_t At(Clocks now);
-  // The same, but for the hour: a time that has been reached for certain.
-  uint64_t Certain(Clocks now) {
-    const uint64_t at = At(now);
-    return doubts_ ? at - kMostAheadMillis : at;
-  }
+  // As At, where the wall clock may run ahead of the line by so much instead.
+  uint64_t Within(uint64_t most_ahead_millis, Clocks now);
   // Whether the wall clock ran too far ahead when it was last looked at.
   bool doubts() const { return doubts_; }
 
  private:
+  uint64_t OnLine(Clocks now) const;
+
   Clocks line_;
   Clocks watched_;  // since when they agree
   bool doubts_ = false;

@@ -25,7 +25,7 @@ class FamilyHistory {
         millis_(schema.history_millis),
         begun_(schema.history_begun.value()),
         floor_(schema.history_floor.value()) {
-    if (marks_ != nullptr && schema.history_millis > 0) marks_->Want();
+    if (marks_ != nullptr && schema.history_millis > 0) marks_->Want(schema.history_millis);
   }
 
   uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }

@@ -5,13 +5,26 @@
 
 namespace sepal {
 
+namespace {
+
+// By how much the wall clock may be ahead, at the cost of that much of a history.
+uint64_t MostAhead(uint64_t history_millis) { return std::min(RemovalTime::kMostAheadMillis, history_millis / 8); }
+
+}  // namespace
+
+void TimeMarkList::Want(uint64_t history_millis) {
+  uint64_t shortest = shortest_millis_.load();
+  while (history_millis < shortest && !shortest_millis_.compare_exchange_weak(shortest, history_millis)) {
+  }
+}
+
 RemovalTime::Clocks TimeMarkList::Clocks() const {
   return {.wall_millis = clock_->UnixMicros() / 1000, .monotonic_millis = clock_->MonotonicMicros() / 1000};
 }
 
 void TimeMarkList::Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber begun) {
-  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   for (const TimeMarkRow& row : rows) marks_.push_back(row.mark);
   const auto first = std::find_if(marks_.begin(), marks_.end(), [&](const TimeMark& m) { return m.sequence >= begun; });
   forgotten_.insert(forgotten_.end(), marks_.begin(), first);
@@ -28,8 +41,8 @@ void TimeMarkList::Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber 
 
 // It is in no row, so that it puts off no mark that is to be in one.
 void TimeMarkList::Begin(SequenceNumber visible) {
-  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   in_use_.store(true, std::memory_order_relaxed);
   if (!marks_.empty()) return;
   marks_.push_back({now.wall_millis, visible});
@@ -38,15 +51,16 @@ void TimeMarkList::Begin(SequenceNumber visible) {
 
 std::optional<TimeMarkRow> TimeMarkList::Due(SequenceNumber visible) {
   if (clock_->UnixMicros() / 1000 < due_millis_.load(std::memory_order_relaxed)) return std::nullopt;
-  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   const uint64_t time = marks_.empty() ? now.wall_millis : std::max(now.wall_millis, marks_.back().unix_millis);
-  return TimeMarkRow{{time, visible}, passed_.has_value() ? passed_->Certain(now) : now.wall_millis};
+  return TimeMarkRow{{time, visible},
+                     passed_.has_value() ? passed_->Within(MostAhead(shortest_millis_.load()), now) : now.wall_millis};
 }
 
 void TimeMarkList::Add(const TimeMark& mark) {
-  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   marks_.push_back(mark);
   if (!passed_.has_value()) passed_.emplace(mark.unix_millis, now);
   due_millis_.store(mark.unix_millis + kPeriodMillis, std::memory_order_relaxed);
@@ -68,10 +82,10 @@ std::optional<uint64_t> TimeMarkList::TimeOfUpdate(SequenceNumber sequence) cons
 }
 
 SequenceNumber TimeMarkList::FloorOf(uint64_t history_millis, SequenceNumber visible) {
-  const RemovalTime::Clocks now = Clocks();
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   if (!passed_.has_value()) return SequenceNumber(0);
-  const uint64_t passed = passed_->At(now);
+  const uint64_t passed = passed_->Within(MostAhead(history_millis), now);
   if (passed <= history_millis) return SequenceNumber(0);
   return sepal::SequenceAsOf(marks_, kPeriodMillis, passed - history_millis, visible).value_or(SequenceNumber(0));
 }
@@ -110,18 +124,23 @@ void TimeMarkList::DropForgotten(size_t count) {
   forgotten_.erase(forgotten_.begin(), end);
 }
 
-// A mark that comes back is not early: what it says was visible was visible by now.
+// A mark that comes back is not early: what it says was visible was visible by now. The row of the newest is written in
+// any case, for the time that has passed.
 std::vector<TimeMarkRow> TimeMarkList::AcceptClock() {
-  const RemovalTime::Clocks now = Clocks();
   std::vector<TimeMarkRow> changed;
   MutexLock lock(&mutex_);
+  const RemovalTime::Clocks now = Clocks();
   if (passed_.has_value()) passed_->Accept(now);
   for (TimeMark& mark : marks_) {
     if (mark.unix_millis <= now.wall_millis) continue;
     mark.unix_millis = now.wall_millis;
     changed.push_back({mark, now.wall_millis});
   }
-  if (!changed.empty()) due_millis_.store(now.wall_millis + kPeriodMillis, std::memory_order_relaxed);
+  if (!changed.empty()) {
+    due_millis_.store(now.wall_millis + kPeriodMillis, std::memory_order_relaxed);
+  } else if (!marks_.empty()) {
+    changed.push_back({marks_.back(), now.wall_millis});
+  }
   return changed;
 }
 

@@ -2,8 +2,8 @@
 //
 // A mark is never before an older mark's time: where the wall clock goes back, time stands until it has caught up, or
 // is accepted. What a family has kept is given up only as far as that time has passed for certain
-// (db/decide/visibility/removal_time.h): a wall clock that jumps ahead costs no history, until it has kept pace for ten
-// minutes. Rows keep how far that was, for the next opening.
+// (db/decide/visibility/removal_time.h): a wall clock that jumps ahead costs an eighth of a history at most, and an
+// hour at most, until it has kept pace for ten minutes. Rows keep how far that was, for the next opening.
 //
 // Memory: 16 bytes for each mark, of which a second has one in which something is written, as far back as the family
 // goes that keeps most.
@@ -54,9 +54,9 @@ class TimeMarkList {
   SequenceNumber FloorOf(uint64_t history_millis, SequenceNumber visible);
   size_t count() const;
   SequenceNumber newest() const;
-  // A family keeps its history, or has: an opening is to begin with marks.
-  void Want() { wanted_.store(true, std::memory_order_relaxed); }
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
+  // A family keeps its history for so long, or has: an opening is to begin with marks.
+  void Want(uint64_t history_millis);
+  bool wanted() const { return shortest_millis_.load() != UINT64_MAX; }
   // Forgets marks below `floor`, which no reader needs, but for the last: until the next one nothing was written.
   void Forget(SequenceNumber floor);
   // The oldest of those that were forgotten, whose rows are to go: a row that stays behind one that is gone would tell
@@ -65,14 +65,14 @@ class TimeMarkList {
   void DropForgotten(size_t count = SIZE_MAX);
 
   // The wall clock is right. Marks that are ahead of it come back to it; their rows are to be written again, in order.
-  // Not beside Due and Add.
+  // No other thread may be in Due or between Due and Add.
   std::vector<TimeMarkRow> AcceptClock();
 
  private:
   RemovalTime::Clocks Clocks() const;
 
   Clock* const clock_;
-  std::atomic<bool> wanted_{false};
+  std::atomic<uint64_t> shortest_millis_{UINT64_MAX};  // of the histories that were wanted
   std::atomic<bool> in_use_{false};
   std::atomic<uint64_t> due_millis_{0};  // by the wall clock
   mutable Mutex mutex_;

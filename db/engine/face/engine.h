@@ -149,7 +149,8 @@ class Engine final : public DB, private TransactionHost {
   // Writes a put that expires then, whose family, size and expiry have been checked.
   absl::Status WriteExpiring(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
                              const WriteOptions& options);
-  // Of a user's batch some put of which expires.
+  // Checks that no put of a user's batch has expired, where that was not checked before, and has the manifest say that
+  // puts may expire.
   absl::Status AdmitExpiry(const WriteBatch& batch);
   // The batch with the times at which its puts expire by their families' times to live.
   absl::StatusOr<std::string> StampExpiry(std::string_view batch);

@@ -206,15 +206,6 @@ absl::Status Engine::ReadTimeMarks() {
   const std::shared_ptr<FamilyHandle> rows = SystemFamily();
   if (rows == nullptr) return absl::OkStatus();
   MutexLock lock(&marks_mutex_);
-  SequenceNumber lowest = state_->VisibleSequence(), begun = kMaxSequenceNumber;
-  {
-    StateLock state_lock(state_.get());
-    for (const auto& [id, family] : state_->families) {
-      if (!family->history.on()) continue;
-      lowest = std::min(lowest, family->history.floor());
-      begun = std::min(begun, family->history.begun());
-    }
-  }
   std::vector<TimeMarkRow> marks;
   const std::string prefix = SystemRowKey(SystemRowKind::kTimeMark, "");
   const std::unique_ptr<Iterator> it = NewIterator(*rows, kDefaultReadOptions);
@@ -226,6 +217,16 @@ absl::Status Engine::ReadTimeMarks() {
     marks.push_back(*mark);
   }
   RETURN_IF_ERROR(it->status());
+  SequenceNumber lowest = state_->VisibleSequence(), begun = kMaxSequenceNumber;
+  {
+    // After the rows: a view that catches up meanwhile knows no less of histories that began.
+    StateLock state_lock(state_.get());
+    for (const auto& [id, family] : state_->families) {
+      if (!family->history.on()) continue;
+      lowest = std::min(lowest, family->history.floor());
+      begun = std::min(begun, family->history.begun());
+    }
+  }
   core_->time_marks.Restore(marks, begun);
   core_->time_marks.Forget(lowest);
   if (read_only_) core_->time_marks.DropForgotten();

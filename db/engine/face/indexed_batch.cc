@@ -40,6 +40,7 @@ class IndexedBatch::Rep {
   absl::Status Put(const ColumnFamily* handle, std::string_view key, std::string_view value,
                    const PutOptions& options) {
     if (!options.ttl.has_value() && !options.expires_at.has_value()) return Add(handle, ValueKind::kPut, key, value);
+    RETURN_IF_ERROR(FamilyOf(handle).status());  // only an open database has a clock
     ASSIGN_OR_RETURN(const uint64_t expiry, ExpiryOfPut(options.ttl, options.expires_at, core_->expiry.NowMillis()));
     RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // before it is copied
     return Add(handle, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value));

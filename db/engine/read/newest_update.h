@@ -2,7 +2,8 @@
 // locks a key.
 //
 // The answer is exact as long as a snapshot at or below that number is held: no update after it has lost its number
-// then. A key that was put and deleted again after it may seem not to be updated, as nobody can tell.
+// then. A key that is as absent as it was, put and deleted again or deleted though it was not there, may seem not to be
+// updated, as nobody can tell.
 #pragma once
 
 #include <cstdint>

@@ -104,6 +104,7 @@ void BatchIndex::RollBackTo(uint32_t ordinal) {
 
 void BatchIndex::End() {
   RollBackTo(0);
+  for (const std::unique_ptr<Part>& part : parts_) part->had_operands = false;
   BatchOrigin::Bytes(&updates_)->shrink_to_fit();
   log_ = {};
   savepoints_.clear();

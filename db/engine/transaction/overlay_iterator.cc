@@ -88,8 +88,7 @@ class OverlayIterator final : public Iterator {
     if (!Ended()) return status_;
     return absl::FailedPreconditionError(
         "the transaction or batch of this iterator has ended, was cleared, or was rolled back to a savepoint: make a "
-        "new "
-        "iterator");
+        "new iterator");
   }
 
  private:

@@ -260,6 +260,11 @@ absl::Status TransactionImpl::Write(const ColumnFamily& family, ValueKind kind, 
 absl::Status TransactionImpl::Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                                   const PutOptions& options) {
   if (!options.ttl.has_value() && !options.expires_at.has_value()) return Write(family, ValueKind::kPut, key, value);
+  {
+    const Turn turn(this, Turn::Call::kAdds);
+    RETURN_IF_ERROR(turn.status());
+    RETURN_IF_ERROR(FamilyOf(family).status());  // only an open database has a clock
+  }
   ASSIGN_OR_RETURN(const uint64_t expiry,
                    ExpiryOfPut(options.ttl, options.expires_at, context_->core->expiry.NowMillis()));
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // before it is copied

@@ -73,7 +73,7 @@ class CommitPipeline {
   // DB::SetFilterEpoch: at a sequence number of its own, to which everything before it is durable.
   absl::Status SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept
       ABSL_LOCKS_EXCLUDED(commit_mutex_);
-  // TimeMarkList::AcceptClock, and the rows that it changes.
+  // Calls TimeMarkList::AcceptClock, and logs the rows that it changes.
   absl::Status AcceptClock() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
@@ -97,7 +97,7 @@ class CommitPipeline {
   // Where a family keeps its history, and a time mark is due: logs it, before the batch that is to be written, and with
   // it that marks are gone which no reader needs any more.
   absl::Status MarkTime() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // As a batch of its own.
+  // Writes rows of the system family, as a batch of their own.
   absl::Status WriteRows(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Of all histories.
   SequenceNumber LowestFloor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

@@ -59,15 +59,19 @@ TEST_F(HistoryTest, WhatWasGivenUpStaysRefusedWhenTheClockGoesBack) {
   EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE");
 }
 
-TEST_F(HistoryTest, AClockThatJumpsAheadCostsNoHistory) {
+TEST_F(HistoryTest, AClockThatJumpsAheadCostsAnEighthOfAHistory) {
   Put("k", "first");
   const uint64_t first = Now();
   Wait(10 * kSecondMillis);
   Put("k", "second");
+  Wait(kHourMillis / 2);
+  const auto before = Time();
   database.clock->Jump(1000 * kHourMillis);
   Put("k", "third");
+  EXPECT_EQ(At("k", before), "second");
   CompactAll();
   EXPECT_EQ(AsOf("k", first), "first");
+  EXPECT_EQ(At("k", before), "second");
   // It has kept pace.
   Wait(11 * 60 * kSecondMillis);
   CompactAll();
@@ -77,11 +81,12 @@ TEST_F(HistoryTest, AClockThatJumpsAheadCostsNoHistory) {
   EXPECT_EQ(AsOf("k", first), "OUT_OF_RANGE") << db()->GetProperty("sepal.history").value();
 }
 
-TEST_F(HistoryTest, AClockThatIsAheadOverOpeningsCostsNoHistory) {
+TEST_F(HistoryTest, AClockThatIsAheadOverOpeningsCostsLittleHistory) {
   Put("k", "first");
   const uint64_t first = Now();
   Wait(10 * kSecondMillis);
   Put("k", "second");
+  Wait(10 * kSecondMillis);
   database.clock->Jump(1000 * kHourMillis);
   for (int i = 0; i < 3; ++i) {
     ASSERT_OK(database.Reopen());
@@ -123,6 +128,20 @@ TEST_F(HistoryTest, AnAcceptedClockTakesMarksThatAreAheadWithIt) {
   Put("k", "last");
   CompactAll();
   EXPECT_THAT(Versions("k"), ElementsAre("=last", "=later"));
+}
+
+// As a command does that opens the database for a moment.
+TEST_F(HistoryTest, AnAcceptedClockIsAcceptedAfterTheNextOpeningToo) {
+  Put("k", "first");
+  Wait(10 * kSecondMillis);
+  Put("k", "second");
+  database.clock->Jump(48 * kHourMillis);
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->AcceptClock());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  Put("l", "v");
+  CompactAll();
+  EXPECT_THAT(Versions("k"), ElementsAre("=second"));
 }
 
 TEST_F(HistoryTest, ATimeWithinAPauseIsReadThoughThePauseBeganBeforeTheHistory) {

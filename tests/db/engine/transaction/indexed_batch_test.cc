@@ -283,6 +283,7 @@ TEST_F(IndexedBatchTest, AfterCloseAndWithoutItsDatabaseItRefuses) {
   for (const bool gone : {false, true}) {
     ASSERT_OK(gone ? (database.db.reset(), absl::OkStatus()) : db()->Close());
     EXPECT_TRUE(absl::IsFailedPrecondition(batch.Put("b", "20")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(batch.Put("b", "20", {.ttl = std::chrono::seconds(-1)})));
     EXPECT_TRUE(absl::IsFailedPrecondition(batch.Get("a").status())) << "though it has the answer";
     EXPECT_TRUE(absl::IsFailedPrecondition(batch.NewIterator()->status()));
     iterator->SeekToFirst();
