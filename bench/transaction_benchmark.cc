@@ -3,6 +3,7 @@
 // again; a committed transaction is one item. Where they are installed, the same with RocksDB's two kinds of
 // transactions and with LMDB's.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <array>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "bench/temporary_directory.h"
 #include "sepal/db.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tools/db_bench/workload.h"
 #include "util/base/check.h"
 #include "util/base/random.h"
@@ -269,6 +271,30 @@ SEPAL_TRANSACTIONS(rocksdb_pessimistic, Kind::kRocksPessimistic);
 #ifdef SEPAL_WITH_LMDB
 SEPAL_TRANSACTIONS(lmdb, Kind::kLmdb);
 #endif
+
+// Takes 100,000 locks in one transaction and lets them go, on keys that are not there. The label has what is charged
+// for them; `bytes` is what malloc has given for each.
+void BM_HoldLocks(benchmark::State& state) {
+  constexpr uint64_t kLocks = 100'000;
+  MemoryFileSystem files;
+  Options open{.create_if_missing = true, .memory_limit = kMemory};
+  open.env.file_system = &files;
+  const std::unique_ptr<DB> db = DB::Open(open, "locks").value();
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kLocks; ++i) keys.push_back(KeyOf(i));
+  for (auto _ : state) {
+    const size_t before = mallinfo2().uordblks;
+    const std::unique_ptr<Transaction> txn = db->BeginTransaction({.locking = Locking::kPessimistic}).value();
+    for (const std::string& key : keys) SEPAL_CHECK(absl::IsNotFound(txn->GetForUpdate(key).status()));
+    state.counters["bytes"] = static_cast<double>(mallinfo2().uordblks - before) / kLocks;
+    const std::string memory = db->GetProperty("sepal.memory").value_or("");
+    const size_t line = memory.find("transactions");
+    state.SetLabel(memory.substr(line, memory.find('\n', line) - line));
+    SEPAL_CHECK(txn->Rollback().ok());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kLocks));
+}
+BENCHMARK(BM_HoldLocks)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace sepal
