@@ -33,6 +33,7 @@ void LetGoOfMappedPages(const std::string& path) {
 }  // namespace
 
 void DropFromPageCache(const std::string& path) {
+  if (!std::filesystem::exists(path)) return;  // of an engine without files
   LetGoOfMappedPages(path);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
     if (!entry.is_regular_file()) continue;

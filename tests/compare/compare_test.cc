@@ -225,6 +225,11 @@ TEST(CompareTest, WhatLiesInItsDirectoryStaysAndNothingIsAdded) {
   EXPECT_EQ(EntriesOf(directory.path()), mine.size());
 }
 
+TEST(CompareTest, AnEngineWithoutFilesHasNothingToDropFromThePageCache) {
+  tools::TemporaryDirectory directory;
+  EXPECT_EQ(ExitOf(directory.path(), "--engines=null --workloads=filluniquerandom,coldreadrandom"), 0);
+}
+
 TEST(CompareTest, AComparisonThatFailsLeavesNothing) {
   tools::TemporaryDirectory directory;
   EXPECT_EQ(ExitOf(directory.path(), "--engines=sepal --workloads=fillseq --memory=1"), 1);
