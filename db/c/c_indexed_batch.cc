@@ -14,15 +14,12 @@ struct sepal_indexedbatch_t {
 namespace {
 
 using sepal::BytesOf;
+using sepal::MultiGetFrom;
 using sepal::OnFamily;
 using sepal::OptionalBytes;
+using sepal::PutWith;
 using sepal::SaveError;
 using sepal::TakeValue;
-
-void PutWith(sepal_indexedbatch_t* batch, sepal_column_family_t* family, std::string_view key, std::string_view value,
-             const sepal::PutOptions& options, char** errptr) {
-  SaveError(errptr, OnFamily(family, [&](auto&... on) { return batch->rep.Put(on..., key, value, options); }));
-}
 
 }  // namespace
 
@@ -49,20 +46,20 @@ size_t sepal_indexedbatch_memory_bytes(const sepal_indexedbatch_t* batch) { retu
 
 void sepal_indexedbatch_put(sepal_indexedbatch_t* batch, sepal_column_family_t* family, const char* key, size_t keylen,
                             const char* val, size_t vallen, char** errptr) {
-  PutWith(batch, family, BytesOf(key, keylen), BytesOf(val, vallen), {}, errptr);
+  PutWith(&batch->rep, family, BytesOf(key, keylen), BytesOf(val, vallen), {}, errptr);
 }
 
 void sepal_indexedbatch_put_expiring(sepal_indexedbatch_t* batch, sepal_column_family_t* family, const char* key,
                                      size_t keylen, const char* val, size_t vallen, uint64_t expires_at,
                                      char** errptr) {
-  PutWith(batch, family, BytesOf(key, keylen), BytesOf(val, vallen), {.expires_at = sepal::TimeOfMillis(expires_at)},
-          errptr);
+  PutWith(&batch->rep, family, BytesOf(key, keylen), BytesOf(val, vallen),
+          {.expires_at = sepal::TimeOfMillis(expires_at)}, errptr);
 }
 
 void sepal_indexedbatch_put_with_ttl(sepal_indexedbatch_t* batch, sepal_column_family_t* family, const char* key,
                                      size_t keylen, const char* val, size_t vallen, int64_t ttl_millis, char** errptr) {
-  PutWith(batch, family, BytesOf(key, keylen), BytesOf(val, vallen), {.ttl = std::chrono::milliseconds(ttl_millis)},
-          errptr);
+  PutWith(&batch->rep, family, BytesOf(key, keylen), BytesOf(val, vallen),
+          {.ttl = std::chrono::milliseconds(ttl_millis)}, errptr);
 }
 
 void sepal_indexedbatch_delete(sepal_indexedbatch_t* batch, sepal_column_family_t* family, const char* key,
@@ -106,14 +103,7 @@ char* sepal_indexedbatch_get(const sepal_indexedbatch_t* batch, const sepal_read
 void sepal_indexedbatch_multi_get(const sepal_indexedbatch_t* batch, const sepal_readoptions_t* options,
                                   sepal_column_family_t* family, size_t num_keys, const char* const* keys,
                                   const size_t* keylens, char** values, size_t* vallens, char** errs) {
-  std::vector<std::string_view> views;
-  for (size_t i = 0; i < num_keys; ++i) views.push_back(BytesOf(keys[i], keylens[i]));
-  const auto get = [&](auto&... on) { return batch->rep.MultiGet(on..., views, options->rep); };
-  const std::vector<absl::StatusOr<std::string>> found = OnFamily(family, get);
-  for (size_t i = 0; i < num_keys; ++i) {
-    errs[i] = nullptr;
-    values[i] = TakeValue(found[i], &vallens[i], &errs[i]);
-  }
+  MultiGetFrom(&batch->rep, options, family, num_keys, keys, keylens, values, vallens, errs);
 }
 
 sepal_iterator_t* sepal_indexedbatch_create_iterator(const sepal_indexedbatch_t* batch,

@@ -23,8 +23,10 @@ namespace {
 
 using sepal::BytesOf;
 using sepal::FamilyOf;
+using sepal::MultiGetFrom;
 using sepal::OnFamily;
 using sepal::OptionalBytes;
+using sepal::PutWith;
 using sepal::SaveError;
 using sepal::TakeValue;
 
@@ -49,11 +51,6 @@ absl::StatusOr<sepal::TransactionOptions> OptionsOf(int isolation, int locking, 
       .isolation = static_cast<sepal::Isolation>(isolation),
       .locking = static_cast<sepal::Locking>(locking),
       .lock_timeout = std::chrono::milliseconds(std::min(lock_timeout_millis, kMostMillis))};
-}
-
-void PutWith(sepal_transaction_t* txn, sepal_column_family_t* family, std::string_view key, std::string_view value,
-             const sepal::PutOptions& options, char** errptr) {
-  SaveError(errptr, OnFamily(family, [&](auto&... on) { return txn->rep->Put(on..., key, value, options); }));
 }
 
 // The error that a callback has set, which begins with its code.
@@ -177,14 +174,7 @@ char* sepal_transaction_get_for_share(sepal_transaction_t* txn, const sepal_read
 void sepal_transaction_multi_get(sepal_transaction_t* txn, const sepal_readoptions_t* options,
                                  sepal_column_family_t* family, size_t num_keys, const char* const* keys,
                                  const size_t* keylens, char** values, size_t* vallens, char** errs) {
-  std::vector<std::string_view> views;
-  for (size_t i = 0; i < num_keys; ++i) views.push_back(BytesOf(keys[i], keylens[i]));
-  const auto get = [&](auto&... on) { return txn->rep->MultiGet(on..., views, options->rep); };
-  const std::vector<absl::StatusOr<std::string>> found = OnFamily(family, get);
-  for (size_t i = 0; i < num_keys; ++i) {
-    errs[i] = nullptr;
-    values[i] = TakeValue(found[i], &vallens[i], &errs[i]);
-  }
+  MultiGetFrom(txn->rep, options, family, num_keys, keys, keylens, values, vallens, errs);
 }
 
 sepal_iterator_t* sepal_transaction_create_iterator(sepal_transaction_t* txn, const sepal_readoptions_t* options,
@@ -195,18 +185,18 @@ sepal_iterator_t* sepal_transaction_create_iterator(sepal_transaction_t* txn, co
 
 void sepal_transaction_put(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key, size_t keylen,
                            const char* val, size_t vallen, char** errptr) {
-  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {}, errptr);
+  PutWith(txn->rep, family, BytesOf(key, keylen), BytesOf(val, vallen), {}, errptr);
 }
 
 void sepal_transaction_put_expiring(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                     size_t keylen, const char* val, size_t vallen, uint64_t expires_at, char** errptr) {
-  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {.expires_at = sepal::TimeOfMillis(expires_at)},
+  PutWith(txn->rep, family, BytesOf(key, keylen), BytesOf(val, vallen), {.expires_at = sepal::TimeOfMillis(expires_at)},
           errptr);
 }
 
 void sepal_transaction_put_with_ttl(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                     size_t keylen, const char* val, size_t vallen, int64_t ttl_millis, char** errptr) {
-  PutWith(txn, family, BytesOf(key, keylen), BytesOf(val, vallen), {.ttl = std::chrono::milliseconds(ttl_millis)},
+  PutWith(txn->rep, family, BytesOf(key, keylen), BytesOf(val, vallen), {.ttl = std::chrono::milliseconds(ttl_millis)},
           errptr);
 }
 

@@ -113,4 +113,24 @@ inline char* TakeValue(const absl::StatusOr<std::string>& value, size_t* vallen,
   return NewCopy(*value);
 }
 
+// Of objects that have the calls of a transaction.
+template <class Rep>
+void PutWith(Rep* rep, sepal_column_family_t* family, std::string_view key, std::string_view value,
+             const PutOptions& options, char** errptr) {
+  SaveError(errptr, OnFamily(family, [&](auto&... on) { return rep->Put(on..., key, value, options); }));
+}
+
+template <class Rep>
+void MultiGetFrom(Rep* rep, const sepal_readoptions_t* options, sepal_column_family_t* family, size_t num_keys,
+                  const char* const* keys, const size_t* keylens, char** values, size_t* vallens, char** errs) {
+  std::vector<std::string_view> views;
+  for (size_t i = 0; i < num_keys; ++i) views.push_back(BytesOf(keys[i], keylens[i]));
+  const std::vector<absl::StatusOr<std::string>> found =
+      OnFamily(family, [&](auto&... on) { return rep->MultiGet(on..., views, options->rep); });
+  for (size_t i = 0; i < num_keys; ++i) {
+    errs[i] = nullptr;
+    values[i] = TakeValue(found[i], &vallens[i], &errs[i]);
+  }
+}
+
 }  // namespace sepal

@@ -259,18 +259,18 @@ class Answerer {
   std::optional<SyncDiffering> differing_;
 };
 
-// Where the other side is gone, its last word says why, if there is one. How that ends says more than
-// a failed write, and less than a failed read before it.
+// Where the other side is gone, its last message says why, if there is one. If there is none, how its bytes end says
+// more than a write that failed, and less than a read that did.
 absl::Status Explained(absl::Status status, SyncStream* stream) {
   std::string payload;
-  const bool nothing_read = stream->sending_failed();
+  const bool write_failed = stream->sending_failed();
   if (!absl::IsUnavailable(status)) {
     stream->SendError(status);
     return status;
   }
   for (;;) {
     const absl::StatusOr<SyncMessage> type = stream->Receive(&payload);
-    if (!type.ok()) return absl::IsUnavailable(type.status()) && !nothing_read ? status : type.status();
+    if (!type.ok()) return absl::IsUnavailable(type.status()) && !write_failed ? status : type.status();
   }
 }
 

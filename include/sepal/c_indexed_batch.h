@@ -7,7 +7,8 @@
      sepal_write_indexedbatch(db, write_options, batch, &error);
      sepal_indexedbatch_destroy(batch);
 
-   A family of NULL is the default one. A batch may be destroyed after its database. */
+   A family of NULL is the default one. A batch may outlive its database: calls then fail, and it is still to
+   be destroyed. */
 #pragma once
 
 #include "sepal/c.h"

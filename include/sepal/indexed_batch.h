@@ -10,9 +10,11 @@
 // at Write whether what was read has changed. Each read is of the database as of then, or of ReadOptions::snapshot. To
 // write only where the database is as it was read, take a transaction, or DB::WriteIf with `updates()`.
 //
-// Not safe for concurrent use without external locking, iterators included. A batch may be written any number of
-// times, and goes on as it was; Clear makes it empty. It may outlive the database: calls then return
-// FailedPrecondition. Of a database that was opened read-only it can be filled and read, and not written.
+// Not safe for concurrent use without external locking, iterators included; a merge operator or key filter that a read
+// calls must not change the batch. ReadOptions that DB's call refuses are refused where the database is asked, and not
+// for a key that the batch alone decides. A batch may be written any number of times, and goes on as it was; Clear makes
+// it empty. It may outlive the database: calls then return FailedPrecondition. Of a database that was opened read-only it
+// can be filled and read, and not written.
 //
 // Errors beside those of DB's calls of the same names:
 //   InvalidArgument     a key or value is too long; a family is one of another database; Merge, and the family has no

@@ -50,7 +50,7 @@ class InterleavedHistory {
 
   explicit InterleavedHistory(uint32_t keys) : order_(keys), holders_(keys) {}
 
-  // All of what went before is forgotten, also who holds keys; `broken` stays.
+  // All of what went before is forgotten, also which transactions hold keys; `broken` stays.
   void Begin(Standing standing);
 
   // A read that returned `value`, and was to be as of that position. The version that it saw.
@@ -84,7 +84,7 @@ class InterleavedHistory {
  private:
   struct Version {
     uint64_t value;
-    uint32_t node;  // who wrote it; 0: nobody of this history
+    uint32_t node;  // the transaction that wrote it; 0: none of this history
     uint32_t position;
   };
   struct Look {

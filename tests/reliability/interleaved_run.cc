@@ -147,7 +147,7 @@ void InterleavedRun::Wrote(Actor* actor, uint32_t key, uint64_t value) {
   actor->done.writes.push_back({key, value});
 }
 
-bool InterleavedRun::SomebodyLocks(const Actor* but) const {
+bool InterleavedRun::AnotherHoldsLocks(const Actor* but) const {
   for (const Actor& actor : open_) {
     if (&actor != but && actor.object != nullptr && actor.pessimistic) return true;
   }
@@ -159,7 +159,7 @@ bool InterleavedRun::Took(Actor* actor, const absl::Status& status, std::string_
   if (status.ok()) return true;
   if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) {
     ++counts_.refused;
-    if (actor->read_only || !SomebodyLocks(actor)) Break(*actor, call, status);
+    if (actor->read_only || !AnotherHoldsLocks(actor)) Break(*actor, call, status);
   } else if (absl::IsAborted(status)) {
     ++counts_.aborted;
     const std::optional<uint32_t> snapshot = actor->done.snapshot;

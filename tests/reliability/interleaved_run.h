@@ -121,7 +121,7 @@ class InterleavedRun {
   // False: the call was refused, or the transaction has ended.
   bool Took(Actor* actor, const absl::Status& status, std::string_view call);
   void Ended(Actor* actor);
-  bool SomebodyLocks(const Actor* but) const;
+  bool AnotherHoldsLocks(const Actor* but) const;
   std::string_view ValueFor(Actor* actor, uint64_t number);
 
   const SeededCase case_;

@@ -20,8 +20,8 @@ namespace sepal {
 #ifdef SEPAL_XXHASH_MAY_DISPATCH
 
 // The library (0.8.1) leaves the upper halves of vector registers in use. The thread, the program's own code included,
-// would then pay some 70 cycles at each change between SSE instructions and newer ones: a loop over entries in Python
-// took five times as long.
+// would then pay for each change between SSE instructions and newer ones: a loop over entries in Python took five
+// times as long.
 __attribute__((target("avx2"))) uint64_t VectorHash(std::string_view bytes, uint64_t seed) {
   const uint64_t hash = XXH3_64bits_withSeed_dispatch(bytes.data(), bytes.size(), seed);
   _mm256_zeroupper();

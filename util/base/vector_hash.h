@@ -1,6 +1,7 @@
-// XXH3 of long inputs with the widest vectors of this machine, by code that the xxHash library chooses at run time; what
-// is compiled into this library uses those of every x86-64 machine. Without compression, compactions take 0.92 and fills
-// in batches 0.96 of the processor time with it, and 5 % fewer instructions.
+// XXH3 of long inputs with the widest vectors of this machine, by code that the xxHash library chooses at run time;
+// what is compiled into this library uses those of every x86-64 machine. The checksum of a block of 4100 bytes takes
+// 110 ns with it and 165 without (micro_benchmark --benchmark_filter=BlockChecksum, and the same with
+// SEPAL_SIMD=portable).
 #pragma once
 
 #include <cstddef>

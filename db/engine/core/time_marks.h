@@ -54,8 +54,9 @@ class TimeMarkList {
   SequenceNumber FloorOf(uint64_t history_millis, SequenceNumber visible);
   size_t count() const;
   SequenceNumber newest() const;
-  // A family keeps its history for so long, or has: an opening is to begin with marks.
+  // Notes that a family keeps its history for so long.
   void Want(uint64_t history_millis);
+  // Whether any does, or has since the opening, which begins with marks then.
   bool wanted() const { return shortest_millis_.load() != UINT64_MAX; }
   // Forgets marks below `floor`, which no reader needs, but for the last: until the next one nothing was written.
   void Forget(SequenceNumber floor);

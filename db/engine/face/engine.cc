@@ -156,12 +156,27 @@ namespace {
 // A thread keeps no larger buffer for its writes.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
-// Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
-// a file system of the caller may write to another database meanwhile.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::string& KeptBatch() {
-  static thread_local std::string kept;
-  return kept;
-}
+// An empty batch, whose memory the thread's next write uses again, so that a write allocates nothing. It is taken out
+// while in use, as a listener or a file system of the caller may write to another database meanwhile.
+class KeptBatch {
+ public:
+  KeptBatch() : kept_(OfThread()), bytes_(std::move(kept_)) { bytes_.assign(kBatchHeaderBytes, '\0'); }
+  ~KeptBatch() {
+    if (bytes_.capacity() <= kKeptBytes) kept_ = std::move(bytes_);
+  }
+  KeptBatch(const KeptBatch&) = delete;
+  KeptBatch& operator=(const KeptBatch&) = delete;
+  std::string* bytes() { return &bytes_; }
+
+ private:
+  static std::string& OfThread() {
+    static thread_local std::string kept;
+    return kept;
+  }
+
+  std::string& kept_;
+  std::string bytes_;
+};
 
 }  // namespace
 
@@ -175,26 +190,18 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
     return PutSeparated(*resolved, key, value, options);
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
-  std::string& kept = KeptBatch();
-  std::string batch = std::move(kept);
-  batch.assign(kBatchHeaderBytes, '\0');
-  AppendBatchEntry(&batch, kind, resolved->id, key, value);
-  absl::Status status = Commit(batch, options);
-  if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
-  return status;
+  KeptBatch batch;
+  AppendBatchEntry(batch.bytes(), kind, resolved->id, key, value);
+  return Commit(*batch.bytes(), options);
 }
 
 absl::Status Engine::WriteExpiring(const Family& family, std::string_view key, std::string_view value,
                                    uint64_t expiry_millis, const WriteOptions& options) {
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
-  std::string& kept = KeptBatch();
-  std::string batch = std::move(kept);
-  batch.assign(kBatchHeaderBytes, '\0');
-  AppendExpiringPut(&batch, family.id, key, expiry_millis, value);
-  absl::Status status = Commit(batch, options);
-  if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
-  return status;
+  KeptBatch batch;
+  AppendExpiringPut(batch.bytes(), family.id, key, expiry_millis, value);
+  return Commit(*batch.bytes(), options);
 }
 
 absl::Status Engine::Put(const ColumnFamily& family, std::string_view key, std::string_view value,

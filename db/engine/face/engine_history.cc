@@ -192,10 +192,6 @@ absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& hand
 
 absl::Status Engine::StartHistories() {
   if (read_only_ || !core_->time_marks.wanted()) return absl::OkStatus();
-  {
-    StateLock lock(state_.get());
-    if (!state_->Any([](const Family& family) { return family.history.on(); })) return absl::OkStatus();
-  }
   RETURN_IF_ERROR(AllowSystemRows());
   RETURN_IF_ERROR(ReadTimeMarks());
   core_->time_marks.Begin(state_->VisibleSequence());

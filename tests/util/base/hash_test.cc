@@ -69,7 +69,7 @@ uint32_t RegistersInUse() {
   return low;
 }
 
-// Else every change between SSE and AVX instructions costs the thread some 70 cycles from then on.
+// Otherwise the thread would pay for every change between SSE and AVX instructions from then on.
 TEST(HashTest, TheUpperHalvesOfVectorRegistersAreFreeAfterwards) {
   constexpr uint32_t kUpperHalves = 0x44;  // of the registers 0 to 15: bits 128 to 255, and 256 to 511
   const std::string bytes = RandomBytes(5000);
