@@ -35,20 +35,22 @@ uint32_t IndexPageView::Find(const InternalKeyView& key, KeyOrder order) const {
   }
   const std::string_view rest = key.user_key.substr(prefix_size);
   const uint64_t fence = BigEndianPrefix(rest);
-  uint32_t i = CountFencesLess(fences_, count_, fence);
-  if (i == count_ || fences_[i] != fence) [[likely]]
-    return i;
-  uint32_t end = i + 1;
-  while (end < count_ && fences_[end] == fence) ++end;
-  while (i < end) {
-    const uint32_t middle = i + (end - i) / 2;
-    if (SeparatorLess(middle, rest, key.trailer)) {
-      i = middle + 1;
+  const uint32_t first = CountFencesLess(fences_, count_, fence);
+  const auto less = [&](uint32_t i) { return fences_[i] == fence && SeparatorLess(i, rest, key.trailer); };
+  if (first == count_ || !less(first)) [[likely]]
+    return first;
+  // The versions of one key can fill many blocks.
+  uint32_t begin = first + 1;
+  uint32_t end = count_;
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    if (less(middle)) {
+      begin = middle + 1;
     } else {
       end = middle;
     }
   }
-  return i;
+  return begin;
 }
 
 bool IndexPageView::SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const {

@@ -137,7 +137,10 @@ void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const
 
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,
                           ColumnFamilyId id, Family* family) {
-  if (family->memtable == nullptr) family->memtable = new_memtable(family->order);
+  if (family->memtable == nullptr) {
+    family->memtable = new_memtable(family->order);
+    if (options_.history_floors.contains(id)) family->memtable->UseSkips();
+  }
   if (IsRangeDelete(entry.kind)) {
     if (options_.delete_range == nullptr) return InsertRange(sequence, entry, *family);
     return options_.delete_range(id, family->memtable.get(), sequence, entry);

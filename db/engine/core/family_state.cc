@@ -57,6 +57,7 @@ FamilySchema Family::Schema() const {
 void Family::Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
                   SequenceNumber flushed_through, EpochDomain* epochs) {
   flushed_through_ = flushed_through;
+  if (history.on()) active->UseSkips();
   if (active->range_tombstones() != nullptr || !version->range_tombstones().empty()) BeginRangeDeletes();
   Publish(std::move(active), std::move(version), epochs);
 }
@@ -71,6 +72,7 @@ void Family::SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTabl
   immutable.memtable = active();
   immutable.first_log = std::exchange(active_first_log_, FileNumber());
   immutables_.push_back(std::move(immutable));
+  if (history.on()) fresh->UseSkips();
   Publish(std::move(fresh), version(), epochs);
 }
 

@@ -59,13 +59,20 @@ struct MemTable::Impl {
     if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
   }
   // Creates an entry that is not published yet.
-  MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
+  MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash,
+                      const MemTableEntry::Skips* skips = nullptr) {
     SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
-    const size_t bytes = MemTableEntry::Bytes(TrailerKind(trailer), user_key, value);
+    const size_t bytes = MemTableEntry::Bytes(TrailerKind(trailer), user_key, value, skips != nullptr);
     char* memory = superseded.Take(bytes);
     if (memory == nullptr) memory = arena.AllocateAligned(SupersededEntries::RoundUp(bytes), MemTableEntry::kAlignment);
-    return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
+    return MemTableEntry::Make(memory, trailer, user_key, value, short_hash, skips);
   }
+  // The newest update of the key, or null. `short_hash` is ignored without an index.
+  const MemTableEntry* Newest(std::string_view user_key, uint32_t short_hash) const {
+    return index.has_value() ? index->Find(user_key, short_hash) : tree.Find(user_key);
+  }
+  std::optional<MemTableEntry::Skips> SkipsFor(SequenceNumber sequence, std::string_view user_key,
+                                               uint32_t short_hash) const;
   void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
   void LetGoSome();
   void LetGoBelow(const MemTableEntry* newer);
@@ -94,6 +101,7 @@ struct MemTable::Impl {
   std::vector<std::pair<FileNumber, std::shared_ptr<const void>>> value_files;
   uint64_t superseded_bytes = 0;
   bool any_single_deletes = false;
+  bool use_skips = false;
   MemTableReaders readers;
   mutable std::atomic<int64_t> value_pins{0};
   SupersededEntries superseded;
@@ -130,7 +138,7 @@ void MemTable::Impl::LetGoBelow(const MemTableEntry* newer) {
   if (any_single_deletes) return;
   for (int i = 0; i < kMost && superseded.HasRoom(); ++i) {
     const MemTableEntry* const entry = newer->previous();
-    if (entry == nullptr || newer->StandsOn(*entry)) return;
+    if (entry == nullptr || newer->StandsOn(*entry) || entry->has_skips()) return;
     if (readers.MayReadBetween(TrailerSequence(entry->trailer()), TrailerSequence(newer->trailer()))) return;
     newer->set_previous(entry->previous());
     LetGo(entry);
@@ -143,6 +151,17 @@ void MemTable::Impl::LetGo(const MemTableEntry* entry) {
   if (IsTombstone(entry->kind())) tombstones.Subtract(1);
   if (IsOperand(entry->kind())) operands.Subtract(1);
   if (!entry->stays()) superseded.Drop(entry);
+}
+
+// Every eighth update of a key has skips, about; the sequence number's bits are mixed, since keys may come in turns.
+// Nullopt: not this one.
+std::optional<MemTableEntry::Skips> MemTable::Impl::SkipsFor(SequenceNumber sequence, std::string_view user_key,
+                                                             uint32_t short_hash) const {
+  constexpr uint64_t kStride = 8;
+  if (!use_skips || Mix64(sequence.value()) % kStride != 0) return std::nullopt;
+  const MemTableEntry* const newest = Newest(user_key, short_hash);
+  if (newest == nullptr) return std::nullopt;
+  return MemTableEntry::Skips::Over(newest->NewestWithSkips());
 }
 
 MemTableEntry::Shortcut MemTable::Impl::ShortcutTo(std::string_view user_key, SequenceNumber oldest) const {
@@ -203,7 +222,9 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
   const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
   if (m.index.has_value()) m.index->Prefetch(short_hash);
 
-  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
+  const std::optional<MemTableEntry::Skips> skips = m.SkipsFor(sequence, user_key, short_hash);
+  MemTableEntry* const entry =
+      m.Make(PackTrailer(sequence, kind), user_key, value, short_hash, skips.has_value() ? &*skips : nullptr);
   if (IsFolded(kind)) [[unlikely]]
     entry->SetShortcut(m.ShortcutTo(user_key, oldest));
   const MemTableEntry* const before = m.tree.Insert(entry, hint);
@@ -217,6 +238,8 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
   if (m.superseded.first() != nullptr) m.LetGoSome();
   m.Count(sequence, kind, entry->data_bytes());
 }
+
+void MemTable::UseSkips() { impl_->use_skips = true; }
 
 size_t MemTable::SupersededBytes() const { return impl_->superseded_bytes; }
 
@@ -279,14 +302,7 @@ void MemTable::Arrange() {
 
 std::optional<MemTable::Found> MemTable::Lookup(std::string_view user_key, uint64_t hash,
                                                 SequenceNumber visible) const {
-  const Impl& m = *impl_;
-  const MemTableEntry* entry;
-  if (m.index.has_value()) [[likely]] {
-    entry = m.index->Find(user_key, MemTableIndex::ShortHash(hash));
-  } else {
-    entry = m.tree.Find(user_key);
-  }
-  return AsOf(entry, visible);
+  return AsOf(impl_->Newest(user_key, MemTableIndex::ShortHash(hash)), visible);
 }
 
 std::optional<MemTable::Found> MemTable::LookupOlder(const Found& newer, SequenceNumber visible) {

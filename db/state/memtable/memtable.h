@@ -67,6 +67,9 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // for this key, or empty. `oldest`: of a folded merge, the oldest update that it stands for.
   void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash,
            const InsertHint& hint = {}, SequenceNumber oldest = {});
+  // From now on the chains of updates that Add makes have skips, for readers at old sequence numbers: without them such
+  // a reader walks over all that is newer. For the writer, of a family that keeps its history.
+  void UseSkips();
   // Bytes of entries that were superseded by Add since the last SetReaders.
   size_t SupersededBytes() const;
   // From now on Add lets go of entries that none of `readers` needs. For the writer, when it has replaced the view that

@@ -1,9 +1,9 @@
 // One update in a memtable: a header, then the bytes of key and value, in one piece of the arena. A folded merge has a
-// shortcut behind them, over the updates that it stands for.
+// shortcut behind them, over the updates that it stands for, and some updates have skips behind that.
 //
 // It is written completely before its address is published (release). Only its two links change afterwards, which the
-// writer stores (release) and readers follow (acquire). The lowest bit of the first says whether the entry must stay as
-// long as the memtable; entries begin at multiples of 8.
+// writer stores (release) and readers follow (acquire). The lowest bits of the first say whether the entry must stay as
+// long as the memtable, and whether it has skips; entries begin at multiples of 8.
 #pragma once
 
 #include <atomic>
@@ -19,22 +19,56 @@ namespace sepal {
 class MemTableEntry {
  public:
   static constexpr size_t kAlignment = 8;
-  static size_t Bytes(ValueKind kind, std::string_view user_key, std::string_view value) {
-    return kHeaderBytes + user_key.size() + value.size() + (IsFolded(kind) ? sizeof(Shortcut) : 0);
+  static size_t Bytes(ValueKind kind, std::string_view user_key, std::string_view value, bool skips = false) {
+    return kHeaderBytes + user_key.size() + value.size() + (IsFolded(kind) ? sizeof(Shortcut) : 0) +
+           (skips ? sizeof(Skips) : 0);
   }
   struct Shortcut {
     SequenceNumber oldest;              // that the entry stands for
     const MemTableEntry* to = nullptr;  // the newest update of the key before that one, or null
   };
+  struct Skip {
+    const MemTableEntry* to = nullptr;  // an older update of the key, which has skips too; null: there is none
+    SequenceNumber sequence = {};
+  };
+  // With these a reader takes a number of steps that is logarithmic in the length of a chain (E. W. Myers, An
+  // applicative random-access stack, Information Processing Letters 17, 1983). An update with skips is never let go of,
+  // so that a skip leads to what is there.
+  struct Skips {
+    Skip near;           // to the next one that has skips
+    Skip far;            // to that one, or one further
+    uint64_t depth = 0;  // how many of the older updates have skips
 
-  // Creates an entry in `memory`, which must have room for it. Lengths are below 4 GiB.
+    // For the update after `nearest`, which has skips and is the newest such; null: none has.
+    static Skips Over(const MemTableEntry* nearest) {
+      if (nearest == nullptr) return {};
+      const Skip near = nearest->Self();
+      const Skips skips = nearest->skips();
+      if (skips.far.to == nullptr) return {near, near, skips.depth + 1};
+      const Skips further = skips.far.to->skips();
+      const uint64_t furthest = further.far.to == nullptr ? further.depth : further.far.to->skips().depth;
+      const bool equal_strides = skips.depth - further.depth == further.depth - furthest;
+      return {near, !equal_strides ? near : further.far.to == nullptr ? skips.far : further.far, skips.depth + 1};
+    }
+    // Null: every skip leads too far for a reader at `visible`.
+    const MemTableEntry* Towards(SequenceNumber visible) const {
+      if (far.sequence > visible) return far.to;
+      return near.sequence > visible ? near.to : nullptr;
+    }
+  };
+
+  // Creates an entry in `memory`, which must have room for it. Lengths are below 4 GiB. Null: without skips.
   static MemTableEntry* Make(char* memory, Trailer trailer, std::string_view user_key, std::string_view value,
-                             uint32_t hash) {
+                             uint32_t hash, const Skips* skips = nullptr) {
     auto* entry = new (memory) MemTableEntry(trailer, user_key.size(), value.size(), hash);
     char* bytes = memory + kHeaderBytes;
     if (!user_key.empty()) std::memcpy(bytes, user_key.data(), user_key.size());
     if (!value.empty()) std::memcpy(bytes + user_key.size(), value.data(), value.size());
     if (IsFolded(entry->kind())) entry->SetShortcut({});
+    if (skips != nullptr) {
+      entry->previous_.store(kHasSkips, std::memory_order_relaxed);
+      std::memcpy(bytes + entry->SkipsOffset(), skips, sizeof(Skips));
+    }
     return entry;
   }
   // For folded merges, before publication.
@@ -52,7 +86,7 @@ class MemTableEntry {
 
   // The update of the same key before this one, or null.
   const MemTableEntry* previous() const {
-    return reinterpret_cast<const MemTableEntry*>(previous_.load(std::memory_order_acquire) & ~kStays);
+    return reinterpret_cast<const MemTableEntry*>(previous_.load(std::memory_order_acquire) & ~kMarks);
   }
   // The newest update of another key in the same bucket of the hash index, or null.
   const MemTableEntry* next_in_bucket() const { return next_in_bucket_.load(std::memory_order_acquire); }
@@ -68,16 +102,30 @@ class MemTableEntry {
     return IsFolded(kind()) ? shortcut().to : previous();
   }
 
+  bool has_skips() const { return (previous_.load(std::memory_order_relaxed) & kHasSkips) != 0; }
+  // Requires has_skips.
+  Skips skips() const {
+    Skips skips;
+    std::memcpy(&skips, bytes() + SkipsOffset(), sizeof(skips));
+    return skips;
+  }
+  // This update, or the newest before it, that has skips; null: none has.
+  const MemTableEntry* NewestWithSkips() const {
+    const MemTableEntry* entry = this;
+    while (entry != nullptr && !entry->has_skips()) entry = entry->previous();
+    return entry;
+  }
+
   // For the writer only.
   void set_previous(const MemTableEntry* entry) const {
-    previous_.store(reinterpret_cast<uintptr_t>(entry) | (previous_.load(std::memory_order_relaxed) & kStays),
+    previous_.store(reinterpret_cast<uintptr_t>(entry) | (previous_.load(std::memory_order_relaxed) & kMarks),
                     std::memory_order_release);
   }
   bool stays() const { return (previous_.load(std::memory_order_relaxed) & kStays) != 0; }
   // Inner nodes of the tree have its key.
   void Stay() const { previous_.store(previous_.load(std::memory_order_relaxed) | kStays, std::memory_order_relaxed); }
   // What it takes, without what is between its end and the next multiple of 8.
-  size_t bytes_used() const { return Bytes(kind(), user_key(), value()); }
+  size_t bytes_used() const { return Bytes(kind(), user_key(), value(), has_skips()); }
   void set_next_in_bucket(const MemTableEntry* entry) const { next_in_bucket_.store(entry, std::memory_order_release); }
 
   // Whether a reader of this update, an operand, needs `older` too if that is the one before it.
@@ -102,7 +150,12 @@ class MemTableEntry {
     std::memcpy(&shortcut, bytes() + key_bytes_ + value_bytes_, sizeof(shortcut));
     return shortcut;
   }
+  size_t SkipsOffset() const { return key_bytes_ + value_bytes_ + (IsFolded(kind()) ? sizeof(Shortcut) : 0); }
+  Skip Self() const { return {this, TrailerSequence(trailer_)}; }
   const MemTableEntry* Towards(SequenceNumber visible) const {
+    if (has_skips()) {
+      if (const MemTableEntry* const to = skips().Towards(visible); to != nullptr) return to;
+    }
     if (IsFolded(kind()) && shortcut().oldest > visible) [[unlikely]]
       return shortcut().to;
     return previous();
@@ -119,6 +172,8 @@ class MemTableEntry {
   const char* bytes() const { return reinterpret_cast<const char*>(this) + kHeaderBytes; }
 
   static constexpr uintptr_t kStays = 1;
+  static constexpr uintptr_t kHasSkips = 2;
+  static constexpr uintptr_t kMarks = kStays | kHasSkips;
 
   mutable std::atomic<uintptr_t> previous_ = 0;
   mutable std::atomic<const MemTableEntry*> next_in_bucket_ = nullptr;

@@ -67,6 +67,10 @@ absl::Status MemTableTree::CheckUpdates(const MemTableEntry* newest, CheckState*
     ++state->entries;
     state->fingerprint += Mix64(reinterpret_cast<uint64_t>(entry));
     const MemTableEntry* const previous = entry->previous();
+    if (entry->has_skips()) {
+      const MemTableEntry* const next = previous != nullptr ? previous->NewestWithSkips() : nullptr;
+      if (entry->skips().near.to != next) return Broken("a skip that does not lead to the next one", entry);
+    }
     if (previous == nullptr) continue;
     if (previous->trailer() >= entry->trailer()) return Broken("updates out of order", entry);
     if (!order_.Equal(previous->user_key(), entry->user_key())) return Broken("a link to another key", entry);

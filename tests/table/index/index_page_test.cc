@@ -183,6 +183,23 @@ TEST(IndexPageTest, KeysThatDifferInTrailingZeroBytesOnlyAreToldApart) {
   EXPECT_EQ(view.Find({"ad", kFirstTrailer}, {}), 41u);
 }
 
+TEST(IndexPageTest, TheVersionsOfOneKeyInManyBlocksAreFound) {
+  constexpr uint32_t kBlocks = 500;
+  std::vector<Separator> separators = {{"a", false, 0}};
+  for (uint32_t i = 0; i + 2 < kBlocks; ++i) {
+    separators.push_back({"key", true, SeekTrailer(SequenceNumber(10 * (kBlocks - i)))});
+  }
+  separators.push_back({"z", false, 0});
+  const PaddedBytes page(BuildPage(separators, {}));
+  const IndexPageView view(page.view());
+  for (uint64_t sequence = 0; sequence <= 10 * kBlocks + 5; ++sequence) {
+    const InternalKeyView key{"key", SeekTrailer(SequenceNumber(sequence))};
+    ASSERT_EQ(view.Find(key, {}), ExpectedFind(separators, key, {})) << sequence;
+  }
+  EXPECT_EQ(view.Find({"key", kFirstTrailer}, {}), 1u);
+  EXPECT_EQ(view.Find({"kez", kFirstTrailer}, {}), kBlocks - 1);
+}
+
 TEST(IndexPageTest, AllFormsOfTheFenceSearchAgree) {
   Random random(3);
   for (uint32_t count = 0; count < 300; ++count) {

@@ -32,7 +32,9 @@ using Shown = std::vector<std::pair<std::string, uint64_t>>;
 // A memtable of few keys, some of whose updates are operands that stand for earlier ones too, and its model.
 class Versions {
  public:
-  explicit Versions(uint64_t seed) : random_(seed) {}
+  Versions(uint64_t seed, bool skips) : random_(seed) {
+    if (skips) table_.UseSkips();
+  }
 
   void AddSome(int count) {
     for (int i = 0; i < count; ++i) AddOne();
@@ -97,10 +99,14 @@ std::pair<std::string, uint64_t> Where(const InternalIterator& it) {
   return {std::string(it.key().user_key), it.key().sequence().value()};
 }
 
-class MemTableVersionsTest : public testing::TestWithParam<int> {};
+// A seed; odd ones with skips.
+class MemTableVersionsTest : public testing::TestWithParam<int> {
+ protected:
+  static bool Skips() { return GetParam() % 2 != 0; }
+};
 
 TEST_P(MemTableVersionsTest, AnIteratorAsOfASequenceNumberShowsWhatAReaderThereNeeds) {
-  Versions versions(100 + GetParam());
+  Versions versions(100 + GetParam(), Skips());
   for (int round = 0; round < 20; ++round) {
     versions.AddSome(100);
     for (const uint64_t visible : {versions.last(), versions.last() / 2, versions.last() / 7, uint64_t{1}}) {
@@ -118,7 +124,7 @@ TEST_P(MemTableVersionsTest, AnIteratorAsOfASequenceNumberShowsWhatAReaderThereN
 }
 
 TEST_P(MemTableVersionsTest, SeeksStopBetweenUpdatesOfAKey) {
-  Versions versions(200 + GetParam());
+  Versions versions(200 + GetParam(), Skips());
   Random random(GetParam());
   versions.AddSome(2000);
   for (int round = 0; round < 500; ++round) {
@@ -146,7 +152,7 @@ TEST_P(MemTableVersionsTest, SeeksStopBetweenUpdatesOfAKey) {
 }
 
 TEST_P(MemTableVersionsTest, WhatReadersNeedStaysWhenTheRestIsLetGo) {
-  Versions versions(300 + GetParam());
+  Versions versions(300 + GetParam(), Skips());
   Random random(GetParam());
   std::vector<uint64_t> snapshots;
   uint64_t settled = 0;
@@ -292,6 +298,60 @@ TEST(MemTableVersionsTest, AFoldedMergeLeadsPastWhatItStandsFor) {
   const auto before_last = MemTable::LookupOlder(*Find(table, "k"), SequenceNumber(999));
   ASSERT_TRUE(before_last.has_value());
   EXPECT_EQ(before_last->value, "999");
+}
+
+// A way of skips and links from an update to the newest one that a reader at `visible` may see, and its length.
+std::pair<const MemTableEntry*, int> Walk(const MemTableEntry* entry, SequenceNumber visible) {
+  int steps = 0;
+  for (; entry != nullptr && TrailerSequence(entry->trailer()) > visible; ++steps) {
+    const MemTableEntry* const to = entry->has_skips() ? entry->skips().Towards(visible) : nullptr;
+    entry = to != nullptr ? to : entry->previous();
+  }
+  return {entry, steps};
+}
+
+// Without skips it would be as many as came since: two logarithms of the 12,500 updates with skips, and both ends.
+TEST(MemTableVersionsTest, AReaderOfThePastTakesFewStepsThroughManyUpdates) {
+  constexpr uint64_t kUpdates = 100'000;
+  MemTable table(KeyOrder(), kMemTableSeed, 64 << 10, {});
+  table.UseSkips();
+  for (uint64_t s = 1; s <= kUpdates; ++s) Add(&table, s, "k", "", s % 3 == 0 ? ValueKind::kMerge : ValueKind::kPut);
+  ASSERT_TRUE(table.Check().ok()) << table.Check();
+  const MemTableEntry* const newest = Find(table, "k")->entry;
+  Random random(1);
+  double all_steps = 0;
+  constexpr int kReaders = 1000;
+  for (int i = 0; i < kReaders; ++i) {
+    const SequenceNumber visible(1 + random.Uniform(kUpdates));
+    const auto [entry, steps] = Walk(newest, visible);
+    ASSERT_EQ(TrailerSequence(entry->trailer()), visible);
+    ASSERT_EQ(Find(table, "k", visible.value())->entry, entry);
+    ASSERT_LT(steps, 300);
+    all_steps += steps;
+  }
+  EXPECT_LT(all_steps / kReaders, 50);
+  EXPECT_FALSE(Find(table, "k", 0).has_value());
+}
+
+// One key in ten has an update at each tenth sequence number; chance decides which updates have skips.
+TEST(MemTableVersionsTest, SkipsStayWhenTheRestIsLetGo) {
+  MemoryBudget budget(64 << 20);
+  MemTable table(KeyOrder(), kMemTableSeed, 64 << 10, {&budget, nullptr, nullptr, 64});
+  table.UseSkips();
+  uint64_t last = 0;
+  for (uint64_t view = 1; view <= 100; ++view) {
+    for (int i = 0; i < 1000; ++i) {
+      ++last;
+      Add(&table, last, absl::StrFormat("%02u", last % 10), std::to_string(last));
+    }
+    table.SetReaders({.settled = SequenceNumber(last), .oldest_view = view, .replaced_view = view});
+    ASSERT_TRUE(table.Check().ok()) << table.Check();
+    for (uint64_t visible = last; visible > last - 10; --visible) {
+      ASSERT_EQ(Find(table, absl::StrFormat("%02u", visible % 10), visible)->value, std::to_string(visible));
+    }
+  }
+  EXPECT_LT(table.EntryCount(), last / 5);
+  EXPECT_GT(table.EntryCount(), last / 10);
 }
 
 }  // namespace
