@@ -96,6 +96,15 @@ class Client {
   // Refuses addresses from now on.
   absl::Status Fence(const std::string& address);
 
+  // For all files together: what is read ahead lies in memory that no database counts.
+  bool TakeAhead(uint64_t bytes) {
+    constexpr uint64_t kMost = uint64_t{32} << 20;
+    if (ahead_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMost) return true;
+    LetGoAhead(bytes);
+    return false;
+  }
+  void LetGoAhead(uint64_t bytes) { ahead_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
   // How many writes of a whole object one file may have in flight.
   static uint64_t InFlightWrites(uint64_t object_bytes) {
     return std::clamp<uint64_t>((uint64_t{32} << 20) / object_bytes, 4, 32);
@@ -151,6 +160,7 @@ class Client {
 
   std::atomic<uint64_t> free_bytes_{UINT64_MAX};
   std::atomic<uint64_t> written_since_{0};
+  std::atomic<uint64_t> ahead_bytes_{0};
   uint64_t written_before_ = 0;  // of the thread that asks
 
   struct Threads {

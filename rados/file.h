@@ -67,6 +67,9 @@ class File final : public Lingering {
   void BeginRead(uint64_t offset, size_t length, char* buffer, rados_callback_t done, void* argument,
                  std::vector<Part>* parts);
   absl::Status FinishRead(Part* part);
+  // Whether so many bytes may be read ahead of their time; then they are to be let go of.
+  bool TakeAhead(uint64_t bytes) { return client().TakeAhead(bytes); }
+  void LetGoAhead(uint64_t bytes) { client().LetGoAhead(bytes); }
 
   void SendWhatLingers() override;
 

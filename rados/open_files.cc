@@ -1,7 +1,9 @@
 #include "rados/open_files.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -11,12 +13,46 @@
 namespace sepal::rados {
 namespace {
 
+// Bytes of a file that were asked for ahead, and are on their way or there.
+class Ahead {
+ public:
+  Ahead(std::shared_ptr<File> file, uint64_t offset, size_t length)
+      : file_(std::move(file)), offset_(offset), length_(length), bytes_(new char[length]) {
+    file_->BeginRead(offset, length, bytes_.get(), nullptr, nullptr, &parts_);
+  }
+  ~Ahead() {
+    parts_.clear();  // waits
+    file_->LetGoAhead(length_);
+  }
+  Ahead(const Ahead&) = delete;
+  Ahead& operator=(const Ahead&) = delete;
+
+  bool Has(uint64_t offset, size_t length) const { return offset_ <= offset && offset + length <= offset_ + length_; }
+  absl::Status Copy(uint64_t offset, size_t length, char* to) {
+    for (File::Part& part : parts_) RETURN_IF_ERROR(file_->FinishRead(&part));
+    std::memcpy(to, bytes_.get() + (offset - offset_), length);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<File> file_;
+  const uint64_t offset_;
+  const size_t length_;
+  const std::unique_ptr<char[]> bytes_;
+  std::vector<File::Part> parts_;
+};
+
 class Reader final : public ReadableFile {
  public:
   explicit Reader(std::shared_ptr<File> file) : file_(std::move(file)) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     ASSIGN_OR_RETURN(const size_t count, file_->PrepareRead(offset, length));
+    // What fails there is read, and told, below.
+    if (const std::unique_ptr<Ahead> ahead = TakeAhead(offset, count);
+        ahead != nullptr && ahead->Copy(offset, count, buffer).ok()) {
+      return count;
+    }
     std::vector<File::Part> parts;
     file_->BeginRead(offset, count, buffer, nullptr, nullptr, &parts);
     absl::Status status;
@@ -24,11 +60,36 @@ class Reader final : public ReadableFile {
     RETURN_IF_ERROR(status);
     return count;
   }
+  // The next read of these bytes, or of a part of them, takes them along.
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    constexpr size_t kMostWindows = 4;
+    const absl::StatusOr<size_t> count = file_->PrepareRead(offset, length);
+    if (!count.ok() || *count == 0 || !file_->TakeAhead(*count)) return;
+    auto ahead = std::make_unique<Ahead>(file_, offset, *count);
+    std::unique_ptr<Ahead> oldest;
+    MutexLock lock(&mutex_);
+    ahead_.push_back(std::move(ahead));
+    if (ahead_.size() <= kMostWindows) return;
+    oldest = std::move(ahead_.front());
+    ahead_.pop_front();
+  }
   absl::StatusOr<uint64_t> Size() const override { return file_->Size(); }
   File& file() const { return *file_; }
 
  private:
+  std::unique_ptr<Ahead> TakeAhead(uint64_t offset, size_t length) const {
+    MutexLock lock(&mutex_);
+    const auto it = std::find_if(ahead_.begin(), ahead_.end(),
+                                 [&](const std::unique_ptr<Ahead>& ahead) { return ahead->Has(offset, length); });
+    if (it == ahead_.end()) return nullptr;
+    std::unique_ptr<Ahead> taken = std::move(*it);
+    ahead_.erase(it);
+    return taken;
+  }
+
   const std::shared_ptr<File> file_;
+  mutable Mutex mutex_;
+  mutable std::deque<std::unique_ptr<Ahead>> ahead_ ABSL_GUARDED_BY(mutex_);
 };
 
 class Writer final : public WritableFile {

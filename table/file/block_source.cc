@@ -166,14 +166,15 @@ absl::StatusOr<BlockBuffer> BlockSource::DecodeInPlace(BlockHandle handle, UnitK
   return Unpack(handle, kind, compression, std::move(buffer));
 }
 
-absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kind,
-                                                std::string_view bytes_and_trailer) const {
+absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,
+                                                CompressionKind* stored_as) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
   if (bytes_and_trailer.size() != handle.size + kUnitTrailerBytes) {
     return Damaged(context_.name, handle.offset, absl::StrFormat("%s is truncated", Name(kind)),
                    std::to_string(handle.size + kUnitTrailerBytes), std::to_string(bytes_and_trailer.size()));
   }
   ASSIGN_OR_RETURN(const CompressionKind compression, CheckTrailer(handle, kind, bytes_and_trailer.data()));
+  if (stored_as != nullptr) *stored_as = compression;
   const std::string_view bytes = bytes_and_trailer.substr(0, handle.size);
   BlockBuffer buffer;
   if (compression == CompressionKind::kNone) {

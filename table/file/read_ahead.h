@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -70,31 +71,40 @@ class ReadAhead {
   }
 
   // Moves the window to begin at the block, or to end with it; going forward it ends at or before `limit`. Consecutive
-  // windows double in size; any other window starts small again. If it cannot be read, the window is empty, also for
+  // windows double in size; any other window starts small again. Of a remote file the window that follows is asked for,
+  // too. If it cannot be read, the window is empty, also for
   // the neighbouring blocks: the failure of one of them must not fail the others, which are read one by one.
   void Fill(BlockHandle handle, Travel travel, uint64_t limit) {
     const uint64_t end = EndOf(handle);
+    const uint64_t part_end = travel == Travel::kForward ? limit : table_.data_bytes();
     const bool follows =
         size_ > 0 && (travel == Travel::kForward ? handle.offset > begin_ && handle.offset <= begin_ + size_
                                                  : end >= begin_ && end < begin_ + size_);
     next_ = follows ? std::min(2 * next_, largest_) : first_;
     const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
+    // The beginning of the block, so that consecutive windows read no byte twice.
+    std::string kept;
+    if (follows && travel == Travel::kForward)
+      kept.assign(data() + (handle.offset - begin_), begin_ + size_ - handle.offset);
     size_ = 0;
-    if (!table_.source->CheckHandle(handle, UnitKind::kDataBlock).ok() || end > table_.data_bytes()) return;
+    if (!table_.source->CheckHandle(handle, UnitKind::kDataBlock).ok() || end > part_end) return;
     if (handle.offset < failed_end_ && end > failed_begin_) return;
     const uint64_t reach = travel == Travel::kForward ? limit - handle.offset : end;
     const uint64_t length = MakeRoom(EndOf(handle) - handle.offset, std::min(wanted, reach));
     if (length == 0) return;
     const uint64_t first = travel == Travel::kForward ? handle.offset : end - length;
-    const absl::StatusOr<size_t> got = Read(first, length);
+    kept.resize(std::min<uint64_t>(kept.size(), length));
+    std::copy(kept.begin(), kept.end(), data());
+    const absl::StatusOr<size_t> got = Read(first + kept.size(), length - kept.size(), data() + kept.size());
     if (!got.ok()) {
       failed_begin_ = first;
       failed_end_ = first + length;
       return;
     }
-    size_ = *got;
+    size_ = kept.size() + *got;
     begin_ = first;
-    if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
+    if (table_.options.remote && travel == Travel::kForward) AskForNext(limit);
+    if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, *got);
   }
 
  private:
@@ -108,9 +118,14 @@ class ReadAhead {
     }
     return wanted;
   }
-  absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length) const {
+  // The file's store gets it while this window is used.
+  void AskForNext(uint64_t limit) const {
+    const uint64_t next = begin_ + size_;
+    if (next < limit) table_.file->ReadAhead(next, std::min(std::min(2 * next_, largest_), limit - next));
+  }
+  absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length, char* to) const {
     const PerfTimer timer(PerfPart::kRead);
-    return table_.file->Read(offset, length, data());
+    return table_.file->Read(offset, length, to);
   }
   void Charge(uint64_t bytes) {
     if (MemoryBudget* budget = table_.options.budget; budget != nullptr) {

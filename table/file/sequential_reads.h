@@ -18,8 +18,8 @@ class SequentialReads {
   // Windows take `window_bytes` at most.
   SequentialReads(const TableReader::Impl& table, TableReader::ReadKind kind, uint64_t window_bytes)
       : table_(table),
-        ahead_(table, std::min(window_bytes, IsCompaction(kind) ? kFirstCompactionBytes : kFirstUserBytes),
-               std::min(window_bytes, IsCompaction(kind) ? kMostCompactionBytes : kMostUserBytes),
+        ahead_(table, std::min(window_bytes, WindowsFor(table, kind).first),
+               std::min(window_bytes, WindowsFor(table, kind).most),
                IsCompaction(kind) ? ReadAhead::For::kCompaction : ReadAhead::For::kUser) {}
 
   // Whether the block lies right behind, or before, the one that the iterator was at last.
@@ -36,7 +36,8 @@ class SequentialReads {
   absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle) {
     const bool backward = IsPrevious(handle);
     misses_ = backward || IsNext(handle) ? misses_ + 1 : 0;
-    if (misses_ < kMissesBeforeReadAhead) return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
+    if (misses_ < (table_.options.remote ? 1 : kMissesBeforeReadAhead))
+      return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
     return ReadFromWindow(handle, backward ? Travel::kBackward : Travel::kForward, table_.data_bytes());
   }
   // For compactions, which go forward: in windows up to `limit`.
@@ -53,10 +54,15 @@ class SequentialReads {
   }
 
  private:
-  static constexpr uint64_t kFirstCompactionBytes = uint64_t{256} << 10;
-  static constexpr uint64_t kMostCompactionBytes = uint64_t{1} << 20;
-  static constexpr uint64_t kFirstUserBytes = uint64_t{16} << 10;
-  static constexpr uint64_t kMostUserBytes = uint64_t{256} << 10;
+  struct Windows {
+    uint64_t first;
+    uint64_t most;
+  };
+  static Windows WindowsFor(const TableReader::Impl& table, TableReader::ReadKind kind) {
+    constexpr uint64_t kKiB = 1024;
+    if (table.options.remote) return {256 * kKiB, 4096 * kKiB};
+    return IsCompaction(kind) ? Windows{256 * kKiB, 1024 * kKiB} : Windows{16 * kKiB, 256 * kKiB};
+  }
   static constexpr int kMissesBeforeReadAhead = 2;
   static constexpr uint64_t kNowhere = ~uint64_t{0};
 

@@ -156,6 +156,7 @@ void TableIterator::PrepareSeek(InternalKeyView target, int step) {
       if (sought_page_ != page_) {
         table_.source->Prefetch(table_.root->handle(sought_page_), &table_.leaf_hints[sought_page_]);
         table_.PrefetchLeaf(sought_page_);
+        if (table_.options.remote) table_.AskAhead(table_.root->handle(sought_page_));
       }
       break;
     case 1:
@@ -169,6 +170,7 @@ void TableIterator::PrepareSeek(InternalKeyView target, int step) {
       if (sought_block_ < leaf_->count() && sought_block_ != block_) {
         table_.source->Prefetch(leaf_->handle(sought_block_),
                                 hints_ != nullptr ? &hints_[sought_block_].frame : nullptr);
+        if (table_.options.remote) table_.AskAhead(leaf_->handle(sought_block_));
       }
       break;
     case 4:

@@ -13,8 +13,10 @@
 namespace sepal {
 namespace {
 
-// One read at opening covers the footer, the properties, and the guard and root of a small table.
+// One read at opening covers the footer, the properties, and the guard and root of a small table. Of a remote file it
+// covers leaf pages and guard of most tables, too, so that their first lookup waits for a block only.
 constexpr uint64_t kTailBytes = uint64_t{64} << 10;
+constexpr uint64_t kRemoteTailBytes = uint64_t{1} << 20;
 
 // No hints are created while open tables take more than this share of the memory limit.
 constexpr size_t kTablesShareForHints = 32;
@@ -47,7 +49,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
                    std::to_string(impl->file_size));
   }
 
-  absl::StatusOr<BlockBuffer> tail = impl->ReadTail(kTailBytes);
+  absl::StatusOr<BlockBuffer> tail = impl->ReadTail(impl->options.remote ? kRemoteTailBytes : kTailBytes);
   // The part that cannot be read may be a unit that opening does not need.
   if (!tail.ok() && !absl::IsDataLoss(tail.status())) tail = impl->ReadTail(kFooterBytes);
   RETURN_IF_ERROR(tail.status());
@@ -60,7 +62,29 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   impl->block_hints = std::make_unique<std::atomic<BlockHint*>[]>(impl->root->count());
   impl->Charge(sizeof(Impl) + impl->root_bytes.charge() + MemoryOf(impl->properties) +
                impl->root->count() * (sizeof(HintWord) + sizeof(const char*) + sizeof(BlockHint*)));
+  if (impl->options.remote) impl->KeepTail(tail->view());
   return std::shared_ptr<TableReader>(new TableReader(std::move(impl)));
+}
+
+// What is damaged is met again, and told, by the one who needs it.
+void TableReader::Impl::KeepTail(std::string_view tail) const {
+  if (options.cache == nullptr) return;
+  const uint64_t tail_begin = file_size - tail.size();
+  const auto keep = [&](BlockHandle handle, UnitKind kind, HintWord* hint) {
+    if (handle.offset < tail_begin || !source->CheckHandle(handle, kind).ok() || !source->Keeps(handle.size)) return;
+    const std::string_view bytes = tail.substr(handle.offset - tail_begin, handle.size + kUnitTrailerBytes);
+    absl::StatusOr<BlockBuffer> buffer = source->Decode(handle, kind, bytes);
+    if (buffer.ok()) source->Keep(handle, kind, *std::move(buffer), /*fill_cache=*/true, hint);
+  };
+  if (has_guard() && hashable) keep(footer.guard, UnitKind::kGuard, &guard_hint);
+  for (uint32_t page = 0; page < root->count(); ++page)
+    keep(root->handle(page), UnitKind::kLeafPage, &leaf_hints[page]);
+}
+
+void TableReader::Impl::AskAhead(BlockHandle handle) const {
+  BlockHint seen;
+  source->Sight(handle, &seen);
+  if (seen.frame.load(std::memory_order_relaxed) == 0) file->ReadAhead(handle.offset, handle.size + kUnitTrailerBytes);
 }
 
 void TableReader::Impl::Charge(size_t bytes) const {

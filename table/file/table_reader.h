@@ -50,6 +50,9 @@ struct TableReaderOptions {
   ReadAroundCredit* read_around = nullptr;
   // Where the users' iterators read ahead; null: without a bound that they share.
   WindowPool* windows = nullptr;
+  // A read takes a round trip (Capabilities::remote): few large ones are better, and what comes next is asked for
+  // ahead.
+  bool remote = false;
 };
 
 // The user key of a lookup that goes through the levels.

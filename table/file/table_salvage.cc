@@ -5,6 +5,7 @@
 #include "table/block/block_cursor.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"
+#include "table/file/windowed_reads.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -17,6 +18,7 @@ InternalKey BoundOf(const Separator& separator) {
 // Reads the leaf pages and data blocks from front to back.
 struct Walk {
   const TableReader::Impl& table;
+  WindowedReads* const reads;
   // Called before each unit. May be null.
   const std::function<bool(uint64_t bytes)>& go_on;
   const std::function<void(const TableReader::Gap&)>& gap;
@@ -26,7 +28,7 @@ struct Walk {
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const {
     if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes))
       return absl::CancelledError("scrubbing was cancelled");
-    return table.source->Read(handle, kind);
+    return reads->Read(handle, kind);
   }
   absl::StatusOr<BlockBuffer> ReadLeaf(uint32_t page) const {
     ASSIGN_OR_RETURN(BlockBuffer bytes, Read(table.root->handle(page), UnitKind::kLeafPage));
@@ -83,7 +85,8 @@ struct Walk {
 absl::Status TableReader::Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                                   const std::function<void(const Gap&)>& gap) const {
   const std::function<bool(uint64_t)> unhindered;
-  return Walk{*impl_, unhindered, gap, /*ends_without_damage=*/true}.Run([&](std::string_view bytes) {
+  WindowedReads reads(*impl_);
+  return Walk{*impl_, &reads, unhindered, gap, /*ends_without_damage=*/true}.Run([&](std::string_view bytes) {
     BlockCursor cursor;
     cursor.Attach(bytes, impl_->options.order);
     for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) RETURN_IF_ERROR(entry(cursor.key(), cursor.value()));
@@ -93,7 +96,8 @@ absl::Status TableReader::Salvage(const std::function<absl::Status(InternalKeyVi
 
 absl::Status TableReader::Scrub(const std::function<bool(uint64_t bytes)>& go_on,
                                 const std::function<void(const Gap&)>& gap) const {
-  const Walk walk{*impl_, go_on, gap, /*ends_without_damage=*/false};
+  WindowedReads reads(*impl_);
+  const Walk walk{*impl_, &reads, go_on, gap, /*ends_without_damage=*/false};
   if (impl_->has_guard()) {
     const absl::StatusOr<BlockBuffer> guard = walk.Read(impl_->footer.guard, UnitKind::kGuard);
     if (!guard.ok()) {

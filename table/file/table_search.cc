@@ -146,12 +146,19 @@ void TableSearch::AskGuard() {
       pin = table_.source->GetCached(handle, UnitKind::kGuard, &table_.guard_hint);
       if (pin) bytes = pin.bytes();  // otherwise it says "maybe"
     } else {
+      if (table_.options.remote) AskForLeafAhead();
       bytes = Fetch(handle, UnitKind::kGuard, /*fill_cache=*/true, &table_.guard_hint, &pin);
       if (bytes.empty()) return;
     }
   }
   if (bytes.empty()) return FindLeaf();
   HearGuard(bytes);
+}
+
+// The leaf page comes with the guard, then.
+void TableSearch::AskForLeafAhead() const {
+  const uint32_t page = table_.root->Find(TargetOf(key_), table_.options.order);
+  if (page < table_.root->count()) table_.AskAhead(table_.root->handle(page));
 }
 
 void TableSearch::HearGuard(std::string_view bytes) {

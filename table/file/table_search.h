@@ -50,6 +50,7 @@ class TableSearch {
 
  private:
   void AskGuard();
+  void AskForLeafAhead() const;
   void HearGuard(std::string_view bytes);
   void FindLeaf();
   void GoToLeaf(uint32_t page);

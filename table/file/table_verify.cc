@@ -7,6 +7,7 @@
 #include "table/block/block_cursor.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"
+#include "table/file/windowed_reads.h"
 #include "table/filter/filter.h"
 #include "util/base/hyperloglog.h"
 #include "util/base/status.h"
@@ -18,7 +19,7 @@ namespace {
 class Verifier {
  public:
   explicit Verifier(const TableReader::Impl& table)
-      : table_(table), order_(table.options.order), stated_(table.properties) {}
+      : table_(table), reads_(table), order_(table.options.order), stated_(table.properties) {}
 
   absl::Status Run() {
     if (table_.has_guard()) {
@@ -28,7 +29,7 @@ class Verifier {
     uint64_t end = 0;
     for (uint32_t page = 0; page < table_.root->count(); ++page) {
       const BlockHandle handle = table_.root->handle(page);
-      ASSIGN_OR_RETURN(const BlockBuffer bytes, table_.source->Read(handle, UnitKind::kLeafPage));
+      ASSIGN_OR_RETURN(const BlockBuffer bytes, reads_.Read(handle, UnitKind::kLeafPage));
       const IndexPageView leaf(bytes.view());
       RETURN_IF_ERROR(Equal(handle.offset, "leaf page's first block", end, leaf.begin_offset()));
       RETURN_IF_ERROR(Equal(handle.offset, "leaf page's count of entries before it", entries_, leaf.entries_before()));
@@ -60,7 +61,7 @@ class Verifier {
   absl::Status VerifyLeaf(BlockHandle page, const IndexPageView& leaf) {
     for (uint32_t i = 0; i < leaf.count(); ++i) {
       const BlockHandle handle = leaf.handle(i);
-      ASSIGN_OR_RETURN(const BlockBuffer bytes, table_.source->Read(handle, UnitKind::kDataBlock));
+      ASSIGN_OR_RETURN(const BlockBuffer bytes, reads_.Read(handle, UnitKind::kDataBlock));
       const uint64_t tombstones_before = tombstones_;
       const uint64_t entries_before = entries_;
       RETURN_IF_ERROR(VerifyBlock(handle, BlockView(bytes.view()), bytes.view(), leaf, i));
@@ -159,6 +160,7 @@ class Verifier {
   }
 
   const TableReader::Impl& table_;
+  WindowedReads reads_;
   const KeyOrder order_;
   const TableProperties& stated_;
   BlockBuffer guard_bytes_;
@@ -221,14 +223,14 @@ absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& l
 absl::Status TableReader::Verify() const { return Verifier(*impl_).Run(); }
 
 absl::Status TableReader::ForEachBlock(const std::function<absl::Status(const BlockInfo&)>& visit) const {
+  WindowedReads reads(*impl_);
   for (uint32_t page = 0; page < impl_->root->count(); ++page) {
-    ASSIGN_OR_RETURN(const BlockBuffer page_bytes, impl_->source->Read(impl_->root->handle(page), UnitKind::kLeafPage));
+    ASSIGN_OR_RETURN(const BlockBuffer page_bytes, reads.Read(impl_->root->handle(page), UnitKind::kLeafPage));
     const IndexPageView leaf(page_bytes.view());
     for (uint32_t i = 0; i < leaf.count(); ++i) {
       BlockInfo info;
       info.handle = leaf.handle(i);
-      ASSIGN_OR_RETURN(const BlockBuffer bytes,
-                       impl_->source->Read(info.handle, UnitKind::kDataBlock, &info.compression));
+      ASSIGN_OR_RETURN(const BlockBuffer bytes, reads.Read(info.handle, UnitKind::kDataBlock, &info.compression));
       const BlockView view(bytes.view());
       info.entries = view.count();
       info.keys = DistinctKeys(bytes.view(), impl_->options.order);

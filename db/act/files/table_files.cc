@@ -31,7 +31,8 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .expected_footer_checksum = metadata.footer_checksum,
                             .cache_file = parts_.cache != nullptr ? parts_.cache->FileOf(metadata.number.value()) : 0,
                             .read_around = parts_.read_around,
-                            .windows = parts_.windows},
+                            .windows = parts_.windows,
+                            .remote = parts_.directory->capabilities().remote},
                            std::move(file).value());
 }
 

@@ -95,7 +95,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,
-             read_mode == ReadMode::kBuffered ? &read_around : nullptr, &windows},
+             read_mode == ReadMode::kBuffered && !directory->capabilities().remote ? &read_around : nullptr, &windows},
             order};
   }
 

@@ -1,0 +1,177 @@
+// How often a database waits for a store that is far away: each call that waits takes a round trip, and what was asked
+// for ahead travels meanwhile.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+constexpr Capabilities kFarAway = {.remote = true, .outlives_process = false, .fences = true};
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// A clock of the store, in round trips. Bytes that are appended wait for the file's next sync.
+class RoundTripClock {
+ public:
+  Fault Note(const FileCall& call) {
+    switch (call.op) {
+      case FileOp::kReadAhead:
+        coming_[call.name].push_back({call.offset, call.offset + call.length, now_ + 1});
+        break;
+      case FileOp::kRead:
+        if (call.name.ends_with(".sst")) bytes_read_ += call.length;
+        now_ = ArrivalOf(call);
+        break;
+      // Of what the holder of the lock knows, or nobody waits for.
+      case FileOp::kOpenRead:
+      case FileOp::kFileSize:
+      case FileOp::kAppend:
+      case FileOp::kWriteAt:
+      case FileOp::kAllocate:
+      case FileOp::kSyncRange:
+      case FileOp::kTruncate:  // to what was written
+      case FileOp::kClose:
+      case FileOp::kDirectorySync:
+      case FileOp::kFreeBytes:
+        break;
+      default:
+        ++now_;
+        break;
+    }
+    return Fault::kNone;
+  }
+  // Since the last call of this.
+  uint64_t Take() { return now_ - std::exchange(taken_, now_); }
+  uint64_t bytes_read() const { return bytes_read_; }
+  // Reads of what had not been asked for.
+  uint64_t unasked() const { return unasked_; }
+
+ private:
+  struct Coming {
+    uint64_t begin, end, arrives;
+  };
+  uint64_t ArrivalOf(const FileCall& call) {
+    for (const Coming& each : coming_[call.name]) {
+      if (each.begin <= call.offset && call.offset + call.length <= each.end) return std::max(now_, each.arrives);
+    }
+    ++unasked_;
+    return now_ + 1;
+  }
+
+  std::map<std::string, std::vector<Coming>> coming_;
+  uint64_t now_ = 0, taken_ = 0, bytes_read_ = 0, unasked_ = 0;
+};
+
+class RoundTripsTest : public testing::Test {
+ protected:
+  RoundTripsTest() : database_(Threads::kSimulated, {.seed = 1, .switch_one_in = 1000}, MemoryFileSystem(kFarAway)) {
+    database_.options.memory_limit = 256 * kMiB;
+    database_.options.family.block_bytes = 4096;
+    database_.options.family.compression = CompressionKind::kNone;
+    database_.tuning = Tuning::From(database_.options);
+    database_.files.SetDecider([this](const FileCall& call) { return clock_.Note(call); });
+  }
+  void SetUp() override {
+    ASSERT_OK(database_.Open());
+    clock_.Take();
+  }
+  DB* db() { return database_.db.get(); }
+  void Fill(int begin, int end) {
+    for (int i = begin; i < end; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(db()->Flush());
+  }
+
+  TestDatabase database_;
+  RoundTripClock clock_;
+};
+
+TEST_F(RoundTripsTest, APutWaitsForNothingAndASyncedOneForItsSync) {
+  ASSERT_OK(db()->Put("a", "1"));
+  EXPECT_EQ(clock_.Take(), 0u);
+  ASSERT_OK(db()->Put("b", "2", {.sync = true}));
+  EXPECT_EQ(clock_.Take(), 1u);
+}
+
+TEST_F(RoundTripsTest, AFlushTakesSix) {
+  Fill(0, 100);
+  clock_.Take();
+  Fill(100, 200);
+  EXPECT_LE(clock_.Take(), 6u);
+}
+
+TEST_F(RoundTripsTest, AnOpeningTakesTwenty) {
+  Fill(0, 10'000);
+  ASSERT_OK(database_.db->Close());
+  clock_.Take();
+  ASSERT_OK(database_.Open());
+  EXPECT_LE(clock_.Take(), 20u);
+}
+
+TEST_F(RoundTripsTest, TheFirstGetOfATableTakesTwoAndAnotherOneOne) {
+  Fill(0, 100'000);
+  ASSERT_OK(database_.Reopen());
+  clock_.Take();
+  EXPECT_EQ(Value(db(), NumberedKey(77'000)), std::string(100, 'v'));
+  EXPECT_EQ(clock_.Take(), 2u);
+  EXPECT_EQ(Value(db(), NumberedKey(3'000)), std::string(100, 'v'));
+  EXPECT_EQ(clock_.Take(), 1u);
+  EXPECT_EQ(Value(db(), "absent"), "NOT_FOUND");
+  EXPECT_EQ(clock_.Take(), 0u);
+}
+
+TEST_F(RoundTripsTest, ASeekReadsAllRunsTogether) {
+  for (int run = 0; run < 4; ++run) {
+    for (int i = run; i < 40'000; i += 4) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_OK(database_.Reopen());
+  const auto it = db()->NewIterator();
+  it->Seek(NumberedKey(100));  // opens the tables
+  ASSERT_TRUE(it->Valid());
+  clock_.Take();
+  it->Seek(NumberedKey(30'000));
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), NumberedKey(30'000));
+  EXPECT_LE(clock_.Take(), 1u);
+}
+
+TEST_F(RoundTripsTest, AScanAsksForItsNextWindowAhead) {
+  Fill(0, 100'000);
+  ASSERT_OK(database_.Reopen());
+  clock_.Take();
+  const uint64_t unasked = clock_.unasked();
+  int entries = 0;
+  for (const auto& [key, value] : db()->Scan()) entries += value.size() == 100;
+  EXPECT_EQ(entries, 100'000);
+  EXPECT_LE(clock_.Take(), 14u);  // of 13 MB in two tables
+  EXPECT_LE(clock_.unasked() - unasked, 6u);  // of each table its end, its first block and a first window
+}
+
+TEST_F(RoundTripsTest, ChecksReadWindowsOfOneMebibyte) {
+  Fill(0, 100'000);
+  ASSERT_OK(database_.Reopen());
+  clock_.Take();
+  const uint64_t before = clock_.bytes_read();
+  ASSERT_OK(db()->VerifyChecksums());
+  const uint64_t bytes = clock_.bytes_read() - before;
+  EXPECT_GT(bytes, 12 * kMiB);
+  EXPECT_LE(clock_.Take(), bytes / kMiB + 6);
+}
+
+TEST_F(RoundTripsTest, ACompactionReadsLargeWindows) {
+  Fill(0, 100'000);
+  Fill(50'000, 150'000);
+  clock_.Take();
+  const uint64_t before = clock_.bytes_read();
+  ASSERT_OK(db()->CompactRange());
+  const uint64_t bytes = clock_.bytes_read() - before;
+  EXPECT_LE(clock_.Take(), bytes / kMiB + 24);
+}
+
+}  // namespace
+}  // namespace sepal
