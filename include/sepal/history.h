@@ -47,7 +47,8 @@ struct KeyVersion {
     kExpired,  // a put that has expired meanwhile; its value is not shown
   };
   // As ReadOptions::as_of_sequence, from which on it is seen; 0: older than the history, at whose beginning it was
-  // seen.
+  // seen. The updates of a batch or a transaction have numbers one after another: as of one of these, a part of them is
+  // seen. Times, and Snapshot::sequence, never part a batch.
   uint64_t sequence = 0;
   // When it was written, early by less than a second, or by the time for which a wall clock stood that had gone back;
   // of what was written while it was ahead, when that was accepted. None: older than the history.

@@ -18,7 +18,8 @@
 // those who hold the snapshot keep it. ListSnapshots returns all, in the order of their names.
 //
 // One that expires is dropped by itself, once its time has passed and nobody holds a snapshot of FindSnapshot or
-// CreateSnapshot: when the database is opened, when names are asked for, and behind flushes and compactions.
+// CreateSnapshot: when the database is opened, when names are asked for, and behind flushes and compactions. That goes
+// by the wall clock: one that is ahead for a moment drops what expires before the time that it shows.
 #pragma once
 
 #include <chrono>

@@ -202,8 +202,8 @@ struct ReadOptions {
   // live until the call returns; an iterator does not need it afterwards.
   const Snapshot* snapshot = nullptr;
   // Read as of that moment, at most one of these and `snapshot` (else InvalidArgument): when the newest visible update
-  // was the one with that sequence number (Snapshot::sequence), or as of that time by the wall clock. For column
-  // families with a history (sepal/history.h).
+  // was the one with that sequence number (Snapshot::sequence; KeyVersion::sequence, which may part a batch), or as of
+  // that time by the wall clock. For column families with a history (sepal/history.h).
   std::optional<uint64_t> as_of_sequence = {};
   std::optional<std::chrono::system_clock::time_point> as_of_time = {};
   // Keep blocks that are read in the cache. Turn it off for scans over much more data than fits.

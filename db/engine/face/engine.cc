@@ -91,6 +91,10 @@ absl::Status Engine::CheckWritable() const {
       absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
 }
 
+absl::Status Engine::WhyStopped() const {
+  return state_->stopped.load(std::memory_order_acquire) ? state_->Error() : absl::OkStatus();
+}
+
 Family* Engine::FindByHandle(const ColumnFamily& family) const {
   const auto& handle = static_cast<const FamilyHandle&>(family);
   if (handle.core() != core_.get() || handle.family()->dropped()) return nullptr;
@@ -424,6 +428,7 @@ absl::Status Engine::Close() {
 }
 
 absl::Status Engine::CloseParts() {
+  transactions_->locks.Close();
   pipeline_->Close();
   if (core_->member != nullptr) core_->member->FlushBy(nullptr);
   background_->Close();

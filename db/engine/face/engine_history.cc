@@ -128,8 +128,8 @@ absl::StatusOr<SequenceNumber> Engine::MomentOf(const Family& family, const Read
         "a read is as of one moment: give one of ReadOptions::snapshot, as_of_sequence and as_of_time");
   }
   if (!family.history.on()) return HasNoHistory(family);
-  if (options.as_of_sequence.has_value()) return std::min(visible, SequenceNumber(*options.as_of_sequence));
   if (read_only_) RETURN_IF_ERROR(ReadTimeMarks());
+  if (options.as_of_sequence.has_value()) return std::min(visible, SequenceNumber(*options.as_of_sequence));
   const uint64_t millis = MillisOf(*options.as_of_time);
   const std::optional<SequenceNumber> moment = core_->time_marks.SequenceAsOf(millis, visible);
   if (!moment.has_value()) return OutOfHistory(family, TimeText(*options.as_of_time));

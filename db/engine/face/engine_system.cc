@@ -39,11 +39,24 @@ absl::Status Engine::VisitSystemRows(
   const std::shared_ptr<FamilyHandle> rows = SystemFamily();
   if (rows == nullptr) return absl::OkStatus();
   const std::string prefix = SystemRowKey(kind, "");
-  const std::unique_ptr<Iterator> it = NewIterator(*rows, kDefaultReadOptions);
+  // Prepared transactions may be so large that only one of them fits into memory: their names first.
+  const bool large = kind == SystemRowKind::kPreparedTransaction;
+  std::vector<std::string> names;
+  const std::unique_ptr<Iterator> it = NewIterator(*rows, {.keys_only = large});
   for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
-    RETURN_IF_ERROR(look(it->key().substr(prefix.size()), it->value()));
+    const std::string_view name = it->key().substr(prefix.size());
+    if (large) {
+      names.emplace_back(name);
+    } else {
+      RETURN_IF_ERROR(look(name, it->value()));
+    }
   }
-  return it->status();
+  RETURN_IF_ERROR(it->status());
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> value, ReadSystemRow(kind, name));
+    if (value.has_value()) RETURN_IF_ERROR(look(name, *value));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sepal

@@ -172,7 +172,7 @@ absl::StatusOr<bool> Engine::CommitChecked(std::string_view batch, const WriteOp
 // It has one number for all attempts, so that a deadlock with transactions that came later is not ended by it for ever.
 absl::StatusOr<bool> Engine::CommitBesideLocks(std::string_view batch, const WriteOptions& options,
                                                LookingCheck* check) {
-  LockTable::Owner owner(transactions_->NewId());
+  LockTable::Owner owner(transactions_->NewId(), LockTable::Owner::Kind::kPlainWrite);
   const absl::Cleanup release = [&] { transactions_->locks.ReleaseAll(&owner); };
   Clock* const clock = core_->world.clock;
   const uint64_t deadline = clock->MonotonicMicros() + (options.no_slowdown ? 0 : kPlainLockMicros);
@@ -257,6 +257,8 @@ absl::Status DB::RunTransaction(const TransactionOptions& options,
       transaction->Rollback().IgnoreError();  // or what was prepared would stay; the body tells why it failed
     }
     if (!absl::IsAborted(status)) return status;
+    // It is no conflict where writing has ended: the database was taken over.
+    if (const auto error = GetProperty("sepal.background-error"); error.has_value() && *error != "OK") return status;
     // The first time at once; then longer and longer, each transaction for another while, so that they come apart.
     if (pause_micros > 0) Pause(pause_micros / 2 + Mix64(transaction->id()) % pause_micros);
     pause_micros = std::min(kMostPauseMicros, pause_micros == 0 ? 16 : 2 * pause_micros);

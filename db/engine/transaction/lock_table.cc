@@ -29,6 +29,8 @@ bool IsIn(const KeyOrder& order, std::string_view key, const ConflictRange& rang
   return !IsBefore(order, key, range) && !IsBehind(order, key, range);
 }
 
+absl::Status Closed() { return absl::FailedPreconditionError("the database is closed"); }
+
 std::string Describe(std::string_view key) { return absl::StrFormat("key \"%s\"", Printable(key)); }
 
 }  // namespace
@@ -129,7 +131,7 @@ size_t LockTable::BytesOf(const Request& request) {
 absl::Status LockTable::LockOne(Request* request, std::chrono::milliseconds timeout) {
   if (Holds(*request)) return absl::OkStatus();
   const size_t bytes = BytesOf(*request);
-  RETURN_IF_ERROR(CheckTransactionMemory(*budget_, bytes));
+  if (request->owner->kind_ == Owner::Kind::kTransaction) RETURN_IF_ERROR(CheckTransactionMemory(*budget_, bytes));
   if (IsBlocked(*request)) RETURN_IF_ERROR(Await(request, timeout));
   if (request->state == Request::State::kWaiting) Grant(request);
   Charge(request->owner, bytes);
@@ -170,17 +172,33 @@ bool LockTable::Holds(const Request& request) const {
   });
 }
 
-bool LockTable::HoldsPartOf(const Request& request) const {
-  if (request.owner->empty()) return false;
-  if (request.lock != nullptr) {
-    return std::any_of(request.lock->holders.begin(), request.lock->holders.end(),
-                       [&](const Holder& holder) { return holder.owner == request.owner; });
+bool LockTable::ConflictsWithLocksOf(const Request& request, const Owner& holder) const {
+  const bool key = std::any_of(holder.keys_.begin(), holder.keys_.end(), [&](const Lock* lock) {
+    if (!Overlaps(request, *lock)) return false;
+    return std::any_of(lock->holders.begin(), lock->holders.end(),
+                       [&](const Holder& each) { return each.owner == &holder && Conflict(each.mode, request.mode); });
+  });
+  if (key || holder.ranges_ == 0) return key;
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const RangeLock& held) {
+    return held.owner == &holder && Conflict(held.mode, request.mode) && Overlaps(request, held);
+  });
+}
+
+LockTable::Owners LockTable::WaitersFor(const Owner* owner) const {
+  Owners found = {owner};
+  if (owner->empty()) return found;
+  const auto is_found = [&](const Owner* other) { return std::find(found.begin(), found.end(), other) != found.end(); };
+  for (size_t looked = 0; looked < found.size(); ++looked) {
+    const Owner& waited_for = *found[looked];
+    const Request* theirs = nullptr;  // of that one, as far as the walk has come
+    for (const Request* const waiting : line_) {
+      if (waiting->owner == &waited_for) theirs = waiting;
+      if (is_found(waiting->owner)) continue;
+      const bool behind = theirs != nullptr && Conflict(theirs->mode, waiting->mode) && Overlaps(*waiting, *theirs);
+      if (behind || ConflictsWithLocksOf(*waiting, waited_for)) found.push_back(waiting->owner);
+    }
   }
-  const bool key = std::any_of(request.owner->keys_.begin(), request.owner->keys_.end(),
-                               [&](const Lock* lock) { return Overlaps(request, *lock); });
-  return key || std::any_of(ranges_.begin(), ranges_.end(), [&](const RangeLock& held) {
-           return held.owner == request.owner && Overlaps(request, held);
-         });
+  return found;
 }
 
 template <class Look>
@@ -202,11 +220,13 @@ void LockTable::ForEachBlocker(const Request& request, Look look) const {
     if (held.owner == request.owner || !Conflict(held.mode, request.mode) || !Overlaps(request, held)) continue;
     if (!look(held.owner)) return;
   }
-  if (HoldsPartOf(request)) return;
+  Owners waiters;
   for (const Request* const earlier : line_) {
     if (earlier == &request) return;
-    if (earlier->owner == request.owner || !Conflict(earlier->mode, request.mode)) continue;
-    if (Overlaps(request, *earlier) && !look(earlier->owner)) return;
+    if (!Conflict(earlier->mode, request.mode) || !Overlaps(request, *earlier)) continue;
+    if (waiters.empty()) waiters = WaitersFor(request.owner);
+    if (std::find(waiters.begin(), waiters.end(), earlier->owner) != waiters.end()) continue;
+    if (!look(earlier->owner)) return;
   }
 }
 
@@ -292,7 +312,8 @@ absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeou
   };
   if (timeout.count() <= 0) return timed_out();
   constexpr uint64_t kMostMillis = uint64_t{1} << 40;
-  line_.insert(HoldsPartOf(*request) ? line_.begin() : line_.end(), request);
+  if (closed_) return Closed();
+  line_.push_back(request);
   BreakDeadlocks(request);
   const uint64_t deadline =
       clock_->MonotonicMicros() + 1000 * std::min(kMostMillis, static_cast<uint64_t>(timeout.count()));
@@ -308,6 +329,17 @@ absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeou
   if (request->state == Request::State::kGranted) return absl::OkStatus();
   GrantWaiting();
   return request->refusal;
+}
+
+void LockTable::Close() {
+  MutexLock guard(&mutex_);
+  closed_ = true;
+  for (Request* const waiting : line_) {
+    waiting->state = Request::State::kRefused;
+    waiting->refusal = Closed();
+    waiting->changed.NotifyOne();
+  }
+  line_.clear();
 }
 
 void LockTable::RemoveIfUnused(Lock* lock) {

@@ -1,15 +1,17 @@
 // The locks of pessimistic and of prepared transactions: shared or exclusive, of keys and of ranges of keys.
 //
 // One mutex guards the table. A request that conflicts with a lock, or with an earlier request that still waits, waits
-// in line; an owner that holds a part of what it asks for (a shared lock that it wants exclusively) goes before all
-// others. When a wait begins, a search for a cycle of waits (db/decide/transaction/deadlock.h) finds every deadlock at
-// once, and its youngest member is refused.
+// in line, but not for those that wait for its own owner: one that holds a shared lock and wants it exclusively does
+// not wait for others who want it. When a wait begins, a search for a cycle of waits (db/decide/transaction/deadlock.h)
+// finds every deadlock at once, and its youngest member is refused.
 //
 // Laws:
-//   - a request is granted when no lock of another owner, and no request of another before it in line, conflicts with
-//   it;
+//   - a request is granted when no lock of another owner, and no request before it in line of another who does not wait
+//     for its owner, conflicts with it;
 //   - an owner has at most one request in line;
-//   - locks are charged to the memory budget, and refused when they do not fit.
+//   - locks are charged to the memory budget, and refused when they do not fit, but for those of writes without a
+//     transaction, which the write gate has let in;
+//   - once it is closed nobody waits.
 #pragma once
 
 #include <chrono>
@@ -50,7 +52,8 @@ class LockTable {
   class Owner {
    public:
     // Later owners have higher numbers.
-    explicit Owner(uint64_t id) : id_(id) {}
+    enum class Kind : uint8_t { kTransaction, kPlainWrite };
+    explicit Owner(uint64_t id, Kind kind = Kind::kTransaction) : id_(id), kind_(kind) {}
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
     uint64_t id() const { return id_; }
@@ -60,6 +63,7 @@ class LockTable {
    private:
     friend class LockTable;
     const uint64_t id_;
+    const Kind kind_;
     std::vector<Lock*> keys_;
     size_t ranges_ = 0;
     size_t charged_bytes_ = 0;
@@ -71,6 +75,7 @@ class LockTable {
 
   // Returns once `owner` holds the lock, at least in that mode. Aborted: it was chosen to end a deadlock, and must
   // release its locks. DeadlineExceeded: it was not free within `timeout`. ResourceExhausted: no memory for it.
+  // FailedPrecondition: it is not free, and the table is closed.
   absl::Status LockKey(Owner* owner, ColumnFamilyId family, const KeyOrder& order, std::string_view key, LockMode mode,
                        std::chrono::milliseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for all keys of a range. Cost: a look at all locks.
@@ -81,6 +86,8 @@ class LockTable {
   // whatever others hold, and whether it fits or not.
   void Retake(Owner* owner, const KeyOrder& order, const HeldLock& held) ABSL_LOCKS_EXCLUDED(mutex_);
   void ReleaseAll(Owner* owner) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Refuses all that wait, and that would have to.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sorted.
   std::vector<HeldLock> HeldBy(const Owner& owner) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -156,9 +163,11 @@ class LockTable {
   template <class Look>
   void ForEachBlocker(const Request& request, Look look) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsBlocked(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether its owner holds a lock of the key, or a part of the range, already. Such a request waits for no other:
-  // those would wait for this owner anyway.
-  bool HoldsPartOf(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  using Owners = absl::InlinedVector<const Owner*, 4>;
+  // That owner, and those who wait for it, or for one of these.
+  Owners WaitersFor(const Owner* owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it conflicts with a lock of `holder`.
+  bool ConflictsWithLocksOf(const Request& request, const Owner& holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether its owner holds all of it already, in that mode or exclusively.
   bool Holds(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Grant(Request* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -175,6 +184,7 @@ class LockTable {
   absl::flat_hash_set<std::unique_ptr<Lock>, Hash, Same> keys_ ABSL_GUARDED_BY(mutex_);
   std::list<RangeLock> ranges_ ABSL_GUARDED_BY(mutex_);
   std::list<Request*> line_ ABSL_GUARDED_BY(mutex_);  // the first of them first
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sepal

@@ -24,7 +24,7 @@ class OverlayIterator final : public Iterator {
     if (overlay_.core->Forked()) LeakAfterFork(overlay_);
   }
 
-  bool Valid() const override { return valid_ && !Ended(); }
+  bool Valid() const override { return valid_ && Usable(); }
 
   void SeekToFirst() override {
     if (!BeginSeek({.begin = overlay_.lower_bound, .end = {}}, RangeReads::Grows::kEnd)) return;
@@ -40,6 +40,7 @@ class OverlayIterator final : public Iterator {
     SettleBackward();
   }
   void Seek(std::string_view target) override {
+    if (!Usable()) return;
     const std::string from(target);
     const bool below = overlay_.lower_bound.has_value() && order().Less(from, *overlay_.lower_bound);
     const std::string& begin = below ? *overlay_.lower_bound : from;
@@ -49,6 +50,7 @@ class OverlayIterator final : public Iterator {
     SettleForward();
   }
   void SeekForPrev(std::string_view target) override {
+    if (!Usable()) return;
     const std::string from(target);
     if (overlay_.upper_bound.has_value() && !order().Less(from, *overlay_.upper_bound)) return SeekToLast();
     if (!BeginSeek({.begin = from, .end = from}, RangeReads::Grows::kNone)) return;
@@ -58,7 +60,7 @@ class OverlayIterator final : public Iterator {
   }
 
   void Next() override {
-    if (Ended()) return;
+    if (!Usable()) return;
     if (forward_) {
       StepForward();
     } else {
@@ -70,7 +72,7 @@ class OverlayIterator final : public Iterator {
     SettleForward();
   }
   void Prev() override {
-    if (Ended()) return;
+    if (!Usable()) return;
     if (forward_) {
       const std::string from(key_);
       base_->SeekForPrev(from);
@@ -85,6 +87,7 @@ class OverlayIterator final : public Iterator {
   std::string_view key() const override { return key_; }
   std::string_view value() const override { return value_; }
   absl::Status status() const override {
+    RETURN_IF_ERROR(overlay_.core->CheckOpen());
     if (!Ended()) return status_;
     return absl::FailedPreconditionError(
         "the transaction or batch of this iterator has ended, was cleared, or was rolled back to a savepoint: make a "
@@ -98,9 +101,11 @@ class OverlayIterator final : public Iterator {
   }
   const KeyOrder& order() const { return overlay_.family->order; }
   bool Ended() const { return overlay_.batch->generation() != generation_; }
+  // Once the database is closed, neither a comparator nor an operator is asked any more: they may be gone.
+  bool Usable() const { return !Ended() && overlay_.core->open_mark.IsOpen(); }
   bool BeginSeek(ConflictRange range, RangeReads::Grows grows) {
     valid_ = false;
-    if (Ended()) return false;
+    if (!Usable()) return false;
     status_ = overlay_.reads != nullptr ? overlay_.reads->Begin(std::move(range), grows) : absl::OkStatus();
     return status_.ok();
   }

@@ -80,11 +80,12 @@ absl::Status TransactionImpl::Turn::Check(const TransactionImpl& transaction, Ca
           absl::StrFormat("transaction %u has been %s: begin another one", transaction.id(),
                           transaction.state_ == State::kCommitted ? "committed" : "rolled back"));
   }
-  if (transaction.context_->host() == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("the database in %s is closed", transaction.context_->core->path));
-  }
+  if (transaction.context_->host() == nullptr) return transaction.DatabaseGone();
   return transaction.context_->host()->CheckWritable();
+}
+
+absl::Status TransactionImpl::DatabaseGone() const {
+  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", context_->core->path));
 }
 
 TransactionImpl::Turn::~Turn() {
@@ -130,6 +131,8 @@ void TransactionImpl::End(State state) {
 
 absl::Status TransactionImpl::EndIfAborted(absl::Status status) {
   if (!absl::IsAborted(status)) return status;
+  // The database was taken over, which is no conflict: nobody knows what became of the commit.
+  if (const TransactionHost* const host = context_->host(); host != nullptr && !host->WhyStopped().ok()) return status;
   End(State::kRolledBack);
   aborted_ = status;
   return status;
@@ -183,8 +186,10 @@ absl::StatusOr<std::string> TransactionImpl::GetLocked(const ColumnFamily& famil
   const Turn turn(this, Turn::Call::kAdds);
   RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(const FamilyRef resolved, FamilyOf(family));
+  RETURN_IF_ERROR(CheckNoSnapshot(options));
   if (pessimistic()) {
     RETURN_IF_ERROR(EndIfAborted(LockKey(*resolved, key, mode)));
+    if (context_->host() == nullptr) return DatabaseGone();
     return Read(family, resolved, key, options, /*noted=*/false);
   }
   TakeSnapshot();
@@ -225,7 +230,9 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
 absl::Status TransactionImpl::LockKey(const Family& family, std::string_view key, LockMode mode) {
   RETURN_IF_ERROR(context_->locks.LockKey(owner_.get(), family.id, family.order, key, mode, options_.lock_timeout));
   if (snapshot_ == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool updated, IsUpdatedAfter(context_->core.get(), family, context_->host()->hash_seed(), key,
+  TransactionHost* const host = context_->host();
+  if (host == nullptr) return DatabaseGone();  // while the lock was waited for
+  ASSIGN_OR_RETURN(const bool updated, IsUpdatedAfter(context_->core.get(), family, host->hash_seed(), key,
                                                       SequenceNumber(snapshot_->sequence())));
   return updated ? WriteConflict(key) : absl::OkStatus();
 }

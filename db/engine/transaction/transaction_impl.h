@@ -86,6 +86,7 @@ class TransactionImpl final : public Transaction {
 
   absl::StatusOr<FamilyRef> FamilyOf(const ColumnFamily& family);
   void TakeSnapshot();
+  absl::Status DatabaseGone() const;
   // Charges the budget for what the transaction has now.
   void ChargeMemory();
   // The transaction ends with `status` if that is Aborted. Returns it.

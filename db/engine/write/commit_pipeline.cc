@@ -268,18 +268,32 @@ absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
 }
 
 absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept {
-  // Most of it, while others write.
-  RETURN_IF_ERROR(Sync());
+  // Of the history no part may be lost before what is kept of it. Nobody waits for a sync with the commit lock, unless
+  // others write without a pause.
+  constexpr int kTries = 16;
+  for (int tries = 0; tries < kTries; ++tries) {
+    RETURN_IF_ERROR(Sync());
+    MutexLock lock(commit_mutex_);
+    RETURN_IF_ERROR(CheckForEpoch(*family));
+    if (log_->Durable() >= log_->End()) return SetEpoch(family.get(), epoch);
+  }
   MutexLock lock(commit_mutex_);
+  RETURN_IF_ERROR(CheckForEpoch(*family));
+  RETURN_IF_ERROR(Sync());
+  return SetEpoch(family.get(), epoch);
+}
+
+absl::Status CommitPipeline::CheckForEpoch(const Family& family) {
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
-  RETURN_IF_ERROR(family->CheckThere());
+  RETURN_IF_ERROR(family.CheckThere());
   if (state_->core->time_marks.in_use()) RETURN_IF_ERROR(MarkTime());  // the epoch has a moment of its own
-  if (last_ == kMaxSequenceNumber) return NoSequenceNumbersLeft(last_);
-  // Of the history no part may be lost before what is kept of it.
-  RETURN_IF_ERROR(Sync());
+  return last_ == kMaxSequenceNumber ? NoSequenceNumbersLeft(last_) : absl::OkStatus();
+}
+
+absl::Status CommitPipeline::SetEpoch(Family* family, std::string_view epoch) {
   const SequenceNumber sequence = last_.next();
-  RETURN_IF_ERROR(catalog_->SetFilterEpoch(family.get(), sequence, epoch));
+  RETURN_IF_ERROR(catalog_->SetFilterEpoch(family, sequence, epoch));
   last_ = sequence;
   state_->visible.store(last_.value(), std::memory_order_release);
   SchedulePoint(&state_->visible);

@@ -96,6 +96,8 @@ class CommitPipeline {
   static absl::Status NoSequenceNumbersLeft(SequenceNumber last);
   // Where a family keeps its history, and a time mark is due: logs it, before the batch that is to be written, and with
   // it that marks are gone which no reader needs any more.
+  absl::Status CheckForEpoch(const Family& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status SetEpoch(Family* family, std::string_view epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MarkTime() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Writes rows of the system family, as a batch of their own.
   absl::Status WriteRows(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

@@ -27,13 +27,14 @@ class EndTransactionVerb : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlagsToWrite(app);
     app->add_option("NAME", transaction_, "Name of the prepared transaction")->required();
+    AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false, memory_limit_));
     {
       ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->FindPrepared(transaction_));
-      RETURN_IF_ERROR(End(transaction.get()));
+      RETURN_IF_ERROR(WithMemoryRemedy(End(transaction.get())));
     }
     RETURN_IF_ERROR(db->Close());
     if (!json) return absl::OkStatus();
@@ -50,6 +51,7 @@ class EndTransactionVerb : public Verb {
 
   Place place_;
   std::string transaction_;
+  uint64_t memory_limit_ = Options().memory_limit;
 };
 
 class CommitTransactionVerb final : public EndTransactionVerb {

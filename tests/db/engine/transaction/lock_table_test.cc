@@ -226,6 +226,90 @@ TEST_F(LockTableTest, AnUpgradeGoesBeforeAWriterThatWaitsForIt) {
   EXPECT_EQ(order, "upgraded writer ");
 }
 
+// A scan has locked a range around the key for which another waits, in line before the one who has scanned.
+TEST_F(LockTableTest, WhoHoldsARangeAroundAKeyGoesBeforeAWriterThatWaitsForIt) {
+  ASSERT_OK(locks.LockRange(&a, kFamily, kOrder, {.begin = "a", .end = "z"}, milliseconds(0), LockMode::kShared));
+  ASSERT_OK(Lock(&c, "k", LockMode::kShared));
+  std::string order;
+  world.Spawn([&] {
+    EXPECT_OK(Lock(&b, "k", LockMode::kExclusive, milliseconds(10'000)));
+    order += "writer ";
+    locks.ReleaseAll(&b);
+  });
+  world.Spawn([&] {
+    world.SleepMicros(1000);
+    EXPECT_OK(Lock(&a, "k", LockMode::kExclusive, milliseconds(10'000)));
+    order += "scanner ";
+    locks.ReleaseAll(&a);
+  });
+  world.Spawn([&] {
+    world.SleepMicros(2000);
+    locks.ReleaseAll(&c);
+  });
+  world.RunUntilIdle();
+  EXPECT_EQ(order, "scanner writer ");
+}
+
+// A reader in line behind the writer waits for it, and so for the upgrade: the upgrade does not wait for the reader.
+TEST_F(LockTableTest, AnUpgradeGoesBeforeAReaderThatWaitsBehindAWriter) {
+  ASSERT_OK(Lock(&a, "k", LockMode::kShared));
+  std::string order;
+  const auto wait = [&](LockTable::Owner* owner, LockMode mode, uint64_t after_micros, const char* name) {
+    world.Spawn([&, owner, mode, after_micros, name] {
+      world.SleepMicros(after_micros);
+      EXPECT_OK(Lock(owner, "k", mode, milliseconds(10'000)));
+      order += name;
+      locks.ReleaseAll(owner);
+    });
+  };
+  wait(&b, LockMode::kExclusive, 0, "writer ");
+  wait(&c, LockMode::kShared, 1000, "reader ");
+  wait(&a, LockMode::kExclusive, 2000, "upgraded ");
+  world.RunUntilIdle();
+  EXPECT_EQ(order, "upgraded writer reader ");
+}
+
+// `b` waits for `c` alone. The range that `a` asks for has a key of its own in it, and `b`'s: it waits for `b`, and `b`
+// not for it.
+TEST_F(LockTableTest, ARequestForARangeDoesNotOvertakeThoseWhoWaitForOthers) {
+  ASSERT_OK(Lock(&a, "n"));
+  ASSERT_OK(Lock(&b, "x"));
+  ASSERT_OK(Lock(&c, "m"));
+  std::string order;
+  world.Spawn([&] {
+    EXPECT_OK(Lock(&b, "m", LockMode::kExclusive, milliseconds(10'000)));
+    order += "b ";
+    locks.ReleaseAll(&b);
+  });
+  world.Spawn([&] {
+    world.SleepMicros(1000);
+    EXPECT_OK(LockRange(&a, "k", "z", milliseconds(10'000)));
+    order += "a ";
+  });
+  world.Spawn([&] {
+    world.SleepMicros(2000);
+    locks.ReleaseAll(&c);
+  });
+  world.RunUntilIdle();
+  EXPECT_EQ(order, "b a ");
+}
+
+TEST_F(LockTableTest, OnceItIsClosedNobodyWaits) {
+  ASSERT_OK(Lock(&a, "k"));
+  absl::Status waiting;
+  world.Spawn([&] { waiting = Lock(&b, "k", LockMode::kExclusive, milliseconds(10'000)); });
+  world.Spawn([&] {
+    world.SleepMicros(1000);
+    locks.Close();
+  });
+  const uint64_t began = world.MonotonicMicros();
+  world.RunUntilIdle();
+  EXPECT_LT(world.MonotonicMicros() - began, 1'000'000u);
+  EXPECT_TRUE(absl::IsFailedPrecondition(waiting)) << waiting;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Lock(&c, "k", LockMode::kShared, milliseconds(10'000))));
+  EXPECT_OK(Lock(&c, "free"));
+}
+
 // Owners that lock some of few keys in any order and mode, and a range at times, and hold them for a while.
 void LockAtRandom(LockTable* table, Clock* clock, uint64_t seed, std::atomic<uint64_t>* next_id, int rounds) {
   Random random(seed);
@@ -280,6 +364,10 @@ TEST_F(LockTableTest, LocksAreRefusedWhenTheyDoNotFitIntoTheLimit) {
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_GT(taken, 400);
   EXPECT_LE(budget.total(), budget.limit_bytes() / 2);
+  // The write gate has let in a write without a transaction.
+  LockTable::Owner plain(4, LockTable::Owner::Kind::kPlainWrite);
+  EXPECT_OK(Lock(&plain, std::string(1000, 'p')));
+  locks.ReleaseAll(&plain);
   locks.ReleaseAll(&a);
   EXPECT_OK(Lock(&a, "k"));
 }
