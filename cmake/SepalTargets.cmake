@@ -158,6 +158,18 @@ macro(sepal_simulation)
   add_library(sepal::simulation ALIAS sepal_simulation)
 endmacro()
 
+# sepal::shards, over the static library.
+macro(sepal_shards_library)
+  file(GLOB shards_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/shards/*.cc")
+  add_library(sepal_shards STATIC ${shards_sources})
+  target_include_directories(sepal_shards PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(sepal_shards PUBLIC sepal_static
+    PRIVATE $<BUILD_INTERFACE:sepal_settings> ${SEPAL_ABSL_LIBRARIES})
+  set_target_properties(sepal_shards PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME shards)
+  sepal_precompile(sepal_shards sepal_shards)
+  add_library(sepal::shards ALIAS sepal_shards)
+endmacro()
+
 # sepal::rados, over the static library.
 macro(sepal_rados_library)
   if(NOT SEPAL_HAS_LIBRADOS)

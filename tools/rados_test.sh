@@ -65,6 +65,24 @@ check_all() {
   for ((i = 1; i <= number; i++)); do rados_writer check $db "w$i" "$(acked $i)" >>"$work/checked" || fail "$(tail -n 2 "$work/checked")"; done
 }
 
+say "the tools"
+at=rados:$SEPAL_RADOS_POOL/tools
+sepal=$build/tools/sepal
+"$sepal" db put $at/db color green 2>"$work/said.tools"
+[ "$("$sepal" db get $at/db color)" = green ] || fail "sepal db get prints another value than was put"
+"$sepal" db checkpoint $at/db "$work/copy" >/dev/null
+[ "$("$sepal" db get "$work/copy" color)" = green ] || fail "a checkpoint out of the cluster holds another value"
+"$sepal" db checkpoint "$work/copy" $at/copy >/dev/null
+"$sepal" db verify $at/copy >/dev/null
+"$sepal" lsm tree $at/copy >/dev/null
+"$build/tools/db_bench" --db=$at/bench --benchmarks=fillrandom,readrandom --num=20000 >"$work/said.bench"
+"$build/tools/sst_dump" --file=$at/copy --command=check >"$work/said.dump"
+"$sepal" shard create $at/map --databases $at/shards >/dev/null
+"$sepal" shard split $at/map m >/dev/null
+[ "$("$sepal" shard list $at/map | wc -l)" = 2 ] || fail "a map that was split has other than two shards"
+"$sepal" db destroy $at/copy --yes
+if "$sepal" db get $at/copy color 2>/dev/null; then fail "a database that was destroyed is there"; fi
+
 say "takeovers of killed, frozen and living writers, for $torture s"
 end=$((SECONDS + torture))
 rounds=0

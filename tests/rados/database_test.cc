@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "sepal/db.h"
 #include "sepal/rados.h"
+#include "sepal/scan.h"
+#include "sepal/shards.h"
 #include "tests/rados/cluster.h"
 #include "util/base/strings.h"
 
@@ -143,6 +145,98 @@ TEST_F(RadosDatabaseTest, ReadOnlyOpeningsGoBesideTheWriter) {
   options.env.file_system = reader.get();
   const std::unique_ptr<DB> view = DB::Open(options, path_).value();
   for (int i = 0; i < 500; ++i) EXPECT_EQ(view->Get(Key(i)).value(), "v") << i;
+}
+
+// What is asked for ahead comes with the next read; a check reads a mebibyte at a time.
+TEST_F(RadosDatabaseTest, ScansAndChecksTakeFewReads) {
+  Opened opened = Open().value();
+  for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(opened.db->Put(Key(i), std::string(1000, 'v')).ok());
+  ASSERT_TRUE(opened.db->CompactRange().ok());
+  ASSERT_TRUE(opened.db->Close().ok());
+  opened.db.reset();
+  const Opened again = Open().value();
+  const uint64_t before = again.rados->Counts().data_reads;
+  int entries = 0;
+  ScanRange all = again.db->Scan();
+  for (const auto& [key, value] : all) entries += value == std::string(1000, 'v');
+  ASSERT_TRUE(all.status().ok()) << all.status();
+  EXPECT_EQ(entries, 20'000);
+  const uint64_t scanned = again.rados->Counts().data_reads;
+  EXPECT_LT(scanned - before, 100u);
+  ASSERT_TRUE(again.db->VerifyChecksums().ok());
+  EXPECT_LT(again.rados->Counts().data_reads - scanned, 200u);
+}
+
+TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
+  Opened writer = Open().value();
+  ASSERT_TRUE(writer.db->Put("first", "1", {.sync = true}).ok());
+  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
+  Options options;
+  options.read_only = true;
+  options.memory_limit = size_t{16} << 20;
+  options.env.file_system = reader.get();
+  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.db->Put(Key(i), std::to_string(round)).ok());
+    if (round % 3 == 1) ASSERT_TRUE(writer.db->Flush().ok());
+    if (round % 5 == 4) ASSERT_TRUE(writer.db->CompactRange().ok());
+    ASSERT_TRUE(writer.db->Put("round", std::to_string(round), {.sync = true}).ok());
+    const absl::Status caught = view->CatchUp();
+    ASSERT_TRUE(caught.ok()) << caught;
+    EXPECT_EQ(view->Get("round").value(), std::to_string(round));
+    EXPECT_EQ(view->Get(Key(7)).value(), std::to_string(round));
+  }
+  ASSERT_TRUE(writer.db->Close().ok());
+}
+
+// A shard is split by links, and goes to another client: no data moves.
+TEST_F(RadosDatabaseTest, AShardIsSplitAndMovesToAnotherClient) {
+  const auto open = [](const Shard& shard) -> absl::StatusOr<ShardHost::Opened> {
+    absl::StatusOr<std::unique_ptr<RadosFileSystem>> rados = RadosFileSystem::Connect(ClusterOptions());
+    if (!rados.ok()) return rados.status();
+    const std::shared_ptr<RadosFileSystem> keeps = *std::move(rados);
+    Options options;
+    options.create_if_missing = shard.unmade;
+    options.take_over = shard.take_over;
+    options.memory_limit = size_t{16} << 20;
+    options.env.file_system = keeps.get();
+    absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, shard.database);
+    if (!db.ok()) return db.status();
+    return ShardHost::Opened{.keeps = keeps, .db = *std::move(db)};
+  };
+  const auto rados = RadosFileSystem::Connect(ClusterOptions()).value();
+  Options options;
+  options.memory_limit = size_t{8} << 20;
+  options.env.file_system = rados.get();
+  ASSERT_TRUE(ShardMap::Create(options, path_ + "/map", {.databases = path_ + "/shards", .owner = "a"}).ok());
+  const auto map = ShardMap::Open(options, path_ + "/map").value();
+  ShardHost a(map.get(), "a", open);
+  ShardHost b(map.get(), "b", open);
+  ASSERT_TRUE(a.Refresh().ok());
+  const auto put = [](ShardHost* host, const std::string& key, const std::string& value) {
+    return host->With(key, [&](DB& db) { return db.Put(key, value, {.sync = key.ends_with('9')}); });
+  };
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(put(&a, Key(i), "v").ok());
+  const absl::Status split = a.Split("key5");
+  ASSERT_TRUE(split.ok()) << split;
+  ASSERT_TRUE(map->Assign(map->Find("key7"), "b").ok());
+  ASSERT_TRUE(a.Refresh().ok());
+  ASSERT_TRUE(b.Refresh().ok());
+  for (int i = 0; i < 2000; ++i) {
+    const std::string key = Key(i);
+    ShardHost& owner = key < "key5" ? a : b;
+    std::string value;
+    const absl::Status got = owner.With(key, [&](DB& db) {
+      value = db.Get(key).value_or("");
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(got.ok()) << got;
+    ASSERT_EQ(value, "v") << key;
+  }
+  EXPECT_TRUE(put(&b, "key9", "w").ok());
+  EXPECT_EQ(put(&a, "key9", "w").code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(a.Close().ok());
+  EXPECT_TRUE(b.Close().ok());
 }
 
 TEST_F(RadosDatabaseTest, WhatCannotBeReachedIsSaidInTime) {

@@ -78,6 +78,15 @@ void MakeHistory(const std::string& directory) {
   EXPECT_EQ(RunSepal({"family", "create", directory, "kept", "--history", "1h"}).exit, kExitOk);
 }
 
+// Of a map, in the order of the verbs.
+std::map<std::string, std::vector<std::string>> ShardArguments(const std::string& map, const std::string& databases) {
+  return {{"shard create", {map, "--databases", databases}},
+          {"shard list", {map}},
+          {"shard route", {map, "k"}},
+          {"shard split", {map, "k"}},
+          {"shard move", {map, "k", "b"}}};
+}
+
 TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   MakeDatabase();
   const std::string table = Files(".sst").front();
@@ -96,8 +105,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
       {"family create", {db_, "a"}},
       {"family drop", {db_, "a", "--yes"}},
       {"snapshot create", {db_, "s"}},
-      {"snapshot drop", {db_, "s"}},
-  };
+      {"snapshot drop", {db_, "s"}}};
   const std::string dump = directory_.File("dump");
   arguments["dump"] = {db_, "--output", dump};
   arguments["load"] = {directory_.File("loaded"), dump};
@@ -107,6 +115,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   arguments["sync"] = {db_, directory_.File("other")};
   MakeHistory(directory_.File("past"));
   arguments["db history"] = {directory_.File("past"), "k", "--family", "kept"};
+  arguments.merge(ShardArguments(directory_.File("shard map"), directory_.File("shards")));
   const std::string filter = directory_.File("filter");
   arguments["filter size"] = {"--keys", "1M", "--rate", "0.01"};
   arguments["filter build"] = {"--from-db", db_, "--output", filter};

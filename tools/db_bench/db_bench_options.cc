@@ -14,6 +14,7 @@
 #include "sepal/merge_operator.h"
 #include "sepal/options_text.h"
 #include "tools/db_bench/db_bench_workloads.h"
+#include "tools/files/tool_files.h"
 #include "tools/terminal/cli.h"
 #include "util/base/compression.h"
 #include "util/base/status.h"
@@ -128,6 +129,7 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
 
 absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   Options options;
+  options.env.file_system = FilesFor({db, wal_dir});
   options.create_if_missing = !use_existing_db;
   options.log_directory = wal_dir;
   options.memtable_bytes = write_buffer_size;

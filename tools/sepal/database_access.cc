@@ -16,6 +16,7 @@
 #include "db/format/file_names.h"
 #include "db/state/version/manifest_state.h"
 #include "sepal/options_text.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "util/base/status.h"
@@ -67,7 +68,7 @@ std::string NearDatabase(const std::filesystem::path& path) {
 
 // Not ok: CURRENT is there, and is or may be another engine's, rather than the guard.
 absl::Status WhyForeign(const std::string& directory) {
-  const auto opened = FileSystem::Posix()->OpenDirectory(directory, /*create=*/false);
+  const auto opened = ToolFiles()->OpenDirectory(directory, /*create=*/false);
   if (!opened.ok()) return absl::OkStatus();
   const absl::Status whose = CheckNotForeign(opened->get(), directory);
   if (!absl::IsFailedPrecondition(whose)) return absl::OkStatus();
@@ -83,6 +84,10 @@ bool IsForeign(const std::string& directory) { return !WhyForeign(directory).ok(
 
 // What is wrong with a directory that holds no database, and what to do.
 absl::Status NoDatabase(const std::string& directory) {
+  if (IsRemote(directory)) {
+    RETURN_IF_ERROR(ToolFiles()->OpenDirectory(directory, /*create=*/false).status());
+    return absl::NotFoundError(absl::StrFormat("%s holds no database", directory));
+  }
   std::error_code error;
   const std::filesystem::path path(directory);
   RETURN_IF_ERROR(CheckLink(directory));
@@ -129,7 +134,7 @@ absl::Status Vanished(const absl::Status& status) {
 absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* directory) {
   std::unique_ptr<Directory> elsewhere;
   if (!place.log_directory.empty()) {
-    ASSIGN_OR_RETURN(elsewhere, FileSystem::Posix()->OpenDirectory(place.log_directory, /*create=*/false));
+    ASSIGN_OR_RETURN(elsewhere, ToolFiles()->OpenDirectory(place.log_directory, /*create=*/false));
   }
   absl::StatusOr<std::vector<LogFile>> logs = ListLogs(elsewhere != nullptr ? elsewhere.get() : directory);
   if (!logs.ok()) return Vanished(logs.status());
@@ -139,7 +144,7 @@ absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* direc
 // `edits` are those of the newest manifest, up to what is wrong if something is.
 absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* edits) {
   const std::string& path = place.directory;
-  absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
+  absl::StatusOr<std::unique_ptr<Directory>> directory = ToolFiles()->OpenDirectory(path, /*create=*/false);
   if (!directory.ok()) return WithRemedy(directory.status(), place);
   Tree tree;
   tree.place = place;
@@ -158,8 +163,7 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
   // Logs that are not found are missed where they are read.
-  const absl::StatusOr<std::string> logs_in =
-      LogDirectoryOf(FileSystem::Posix(), path, place.log_directory, tree.kept_logs);
+  const absl::StatusOr<std::string> logs_in = LogDirectoryOf(place.Files(), path, place.log_directory, tree.kept_logs);
   if (logs_in.ok() && *logs_in != place.log_directory) {
     edits->clear();
     return ReadTreeOnce({.directory = path, .log_directory = *logs_in}, edits);
@@ -185,6 +189,8 @@ void Place::AddFlagsToWrite(CLI::App* app) {
       ->check(CLI::ExistingFile);
 }
 
+FileSystem* Place::Files() const { return FilesFor({directory, log_directory, target}); }
+
 std::string Place::Arguments() const {
   return log_directory.empty() ? directory : directory + " --log-directory " + log_directory;
 }
@@ -203,8 +209,8 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
     return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
                                                place.log_directory, directory));
   }
-  if (absl::IsNotFound(status) || IsForeign(directory) || !std::filesystem::is_directory(directory, error))
-    return NoDatabase(directory);
+  const bool is_there = IsRemote(directory) || std::filesystem::is_directory(directory, error);
+  if (absl::IsNotFound(status) || !is_there || IsForeign(directory)) return NoDatabase(directory);
   if (absl::IsUnavailable(status)) {
     // The engine's advice is for programs.
     const std::string_view message = ToStd(status.message());
@@ -229,9 +235,15 @@ absl::Status WithNothingLeft(const absl::Status& status) {
       absl::StrFormat("%s; nothing was left behind: free some space and try again", ToStd(status.message())));
 }
 
-absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
+Options OptionsAt(const Place& place) {
   Options options;
   options.log_directory = place.log_directory;
+  options.env.file_system = place.Files();
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
+  Options options = OptionsAt(place);
   options.read_only = true;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (absl::IsAborted(db.status())) return Overtaken(db.status(), place);
@@ -247,12 +259,11 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
   }
   const bool was_there = std::filesystem::exists(place.directory, error);
   const bool fresh = create && !HoldsDatabase(place.directory);
-  Options options;
-  options.log_directory = place.log_directory;
+  Options options = OptionsAt(place);
   options.create_if_missing = create;
   options.memory_limit = memory_limit;
   // What is wrong with the database, if anything, the opening says.
-  if (auto kept = KeptFamilies(FileSystem::Posix(), place.directory, place.log_directory); kept.ok()) {
+  if (auto kept = KeptFamilies(place.Files(), place.directory, place.log_directory); kept.ok()) {
     options.column_families = *std::move(kept);
   }
   if (!place.options_file.empty()) {
@@ -303,6 +314,7 @@ absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& 
 }
 
 absl::Status CheckNotOpen(const Place& place) {
+  if (IsRemote(place.directory)) return absl::OkStatus();  // only taking the lock tells
   const std::string path = absl::StrFormat("%s/%s", place.directory, kLockFileName);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return absl::OkStatus();  // nobody has ever opened it, or opening will say what is wrong
@@ -355,8 +367,7 @@ absl::StatusOr<LogRecovery> ReadLogs(const Tree& tree,
                                      const std::function<absl::Status(SequenceNumber, std::string_view)>& visit) {
   const Place& place = tree.place;
   const std::string& where = place.log_directory.empty() ? place.directory : place.log_directory;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                   FileSystem::Posix()->OpenDirectory(where, /*create=*/false));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, ToolFiles()->OpenDirectory(where, /*create=*/false));
   LogRecoveryOptions options;
   options.database_id = tree.manifest.database_id;
   options.minimum = tree.min_log;

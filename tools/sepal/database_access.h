@@ -27,10 +27,12 @@ class App;
 
 namespace sepal::tools {
 
-// Where a database lies. `log_directory` is empty where the logs lie beside the tables.
+// Where a database lies (tools/files/tool_files.h). `log_directory` is empty where the logs lie beside the tables.
 struct Place {
   std::string directory = {};
   std::string log_directory = {};
+  // Where it is going to be copied, if anywhere: maybe from a cluster, or into one.
+  std::string target = {};
   // Of verbs that write; empty: none.
   std::string options_file = {};
 
@@ -40,12 +42,16 @@ struct Place {
   void AddFlagsToWrite(CLI::App* app);
   // The same two as they are given: "/db --log-directory /logs".
   std::string Arguments() const;
+  FileSystem* Files() const;
 };
 
 // What went wrong with the database there, with what to do about it in the words of the command.
 absl::Status WithRemedy(const absl::Status& status, const Place& place);
 // The same of making a new database, which takes away what it has written when it fails.
 absl::Status WithNothingLeft(const absl::Status& status);
+
+// For a database there: where it and its logs lie, and no more.
+Options OptionsAt(const Place& place);
 
 // Errors are with remedy. A database that is written to is kept as it was: with the options that its manifest keeps,
 // but for those that the file of --options changes.
@@ -63,7 +69,7 @@ absl::Status WithMemoryRemedy(const absl::Status& status);
 absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look);
 // What to say then, or where that happens again and again.
 absl::Status Overtaken(const absl::Status& status, const Place& place);
-// Unavailable if some process has the database open to write.
+// Unavailable if some process has the database open to write, where looking tells.
 absl::Status CheckNotOpen(const Place& place);
 
 // The family of that name; the default one for an empty name.

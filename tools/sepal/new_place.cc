@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
+#include "tools/files/tool_files.h"
 #include "util/base/status.h"
 
 namespace sepal::tools {
@@ -35,9 +38,18 @@ bool IsMountPoint(const std::string& directory) {
   return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
+bool RemoteHoldsDatabase(const std::string& directory) {
+  const absl::StatusOr<std::unique_ptr<Directory>> opened = ToolFiles()->OpenDirectory(directory, /*create=*/false);
+  if (!opened.ok()) return false;
+  const absl::StatusOr<std::vector<DirectoryEntry>> files = (*opened)->List();
+  return files.ok() && std::any_of(files->begin(), files->end(),
+                                   [](const DirectoryEntry& file) { return ParseFileName(file.name).has_value(); });
+}
+
 }  // namespace
 
 bool HoldsDatabase(const std::string& directory) {
+  if (IsRemote(directory)) return RemoteHoldsDatabase(directory);
   for (const std::string& name : FilesIn(directory)) {
     if (ParseFileName(name).has_value()) return true;
   }
@@ -53,6 +65,7 @@ absl::Status CheckLink(const std::string& path) {
 }
 
 absl::Status CheckPlaceForDatabase(const std::string& directory) {
+  if (IsRemote(directory)) return absl::OkStatus();  // names in a pool need no parents, and are nobody else's
   RETURN_IF_ERROR(CheckLink(directory));
   std::error_code error;
   if (!fs::exists(directory, error)) {
@@ -74,6 +87,10 @@ absl::Status CheckPlaceForDatabase(const std::string& directory) {
 }
 
 absl::Status CheckReplaceable(const std::string& directory) {
+  if (IsRemote(directory)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: this is made on a local disk; sepal db checkpoint then copies it there", directory));
+  }
   std::error_code error;
   const std::string name = fs::path(directory).filename();
   if (name == "." || name == ".." || fs::equivalent(directory, fs::current_path(error), error)) {
@@ -96,6 +113,7 @@ absl::Status CheckReplaceable(const std::string& directory) {
 }
 
 void RemoveHalfMade(const std::string& directory, bool was_there) {
+  if (IsRemote(directory)) return;
   std::error_code error;
   std::vector<fs::path> made;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
+#include "tools/files/tool_files.h"
 #include "tools/sst_dump/sst_dump_commands.h"
 #include "tools/sst_dump/sst_dump_options.h"
 #include "tools/terminal/cli.h"
@@ -25,9 +26,11 @@ namespace {
 // The tables in a directory, by name.
 std::vector<std::string> TablesIn(const std::string& directory) {
   std::vector<std::string> paths;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".sst") paths.push_back(it->path());
+  const absl::StatusOr<std::unique_ptr<Directory>> opened = ToolFiles()->OpenDirectory(directory, /*create=*/false);
+  const auto files = opened.ok() ? (*opened)->List() : opened.status();
+  for (const DirectoryEntry& file : files.ok() ? *files : std::vector<DirectoryEntry>()) {
+    if (std::filesystem::path(file.name).extension() == ".sst")
+      paths.push_back(std::filesystem::path(directory) / file.name);
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -101,7 +104,8 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
   std::vector<std::string> paths;
   for (const std::string& input : options.inputs) {
     std::error_code error;
-    if (!std::filesystem::is_directory(input, error)) {
+    const bool one_file = IsRemote(input) ? input.ends_with(".sst") : !std::filesystem::is_directory(input, error);
+    if (one_file) {
       paths.push_back(input);
       continue;
     }

@@ -13,6 +13,7 @@
 #include "db/format/batch_format.h"
 #include "sepal/file_system.h"
 #include "table/file/table_writer.h"
+#include "tools/files/tool_files.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
 #include "util/base/compression.h"
@@ -33,10 +34,10 @@ nlohmann::json Header(const std::string& path, const SstDumpOptions& options) {
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const std::string& path) {
   const std::filesystem::path whole(path);
   std::error_code error;
-  if (!std::filesystem::exists(whole, error)) return absl::NotFoundError(absl::StrCat(path, " does not exist"));
+  if (!IsRemote(path) && !std::filesystem::exists(whole, error))
+    return absl::NotFoundError(absl::StrCat(path, " does not exist"));
   const std::string directory_name = whole.has_parent_path() ? whole.parent_path().string() : ".";
-  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory,
-                   FileSystem::Posix()->OpenDirectory(directory_name, /*create=*/false));
+  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, ToolFiles()->OpenDirectory(directory_name, /*create=*/false));
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, directory->OpenForRead(whole.filename().string()));
   TableReaderOptions options;
   options.name = path;

@@ -37,10 +37,11 @@ nlohmann::json Verb::JsonHead(const absl::Status& status) const {
 const std::vector<VerbEntry>& Verbs() {
   static const std::vector<VerbEntry> verbs = [] {
     std::vector<VerbEntry> all;
-    for (auto part : {DataVerbs,        CareVerbs,         PropertyVerbs, CopyVerbs,       FamilyVerbs, SnapshotVerbs,
-                      TransactionVerbs, ShellVerbs,        DumpVerbs,     SyncVerbs,       ImportVerbs, ExportVerbs,
-                      ProgramVerbs,     ExplainVerbs,      TableVerbs,    LogVerbs,        ShapeVerbs,  OptionsVerbs,
-                      StatsVerbs,       FilterMakingVerbs, FilterVerbs,   FilterPageVerbs, BenchVerbs,  PaperVerbs}) {
+    for (auto part :
+         {DataVerbs,       CareVerbs,  PropertyVerbs, CopyVerbs,    FamilyVerbs, SnapshotVerbs,     TransactionVerbs,
+          ShellVerbs,      DumpVerbs,  SyncVerbs,     ImportVerbs,  ExportVerbs, ProgramVerbs,      ExplainVerbs,
+          TableVerbs,      LogVerbs,   ShapeVerbs,    OptionsVerbs, StatsVerbs,  FilterMakingVerbs, FilterVerbs,
+          FilterPageVerbs, BenchVerbs, ShardVerbs,    PaperVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -67,6 +67,7 @@ std::vector<VerbEntry> PropertyVerbs();
 std::vector<VerbEntry> FamilyVerbs();
 std::vector<VerbEntry> SnapshotVerbs();
 std::vector<VerbEntry> TransactionVerbs();
+std::vector<VerbEntry> ShardVerbs();
 std::vector<VerbEntry> OptionsVerbs();
 std::vector<VerbEntry> CopyVerbs();
 std::vector<VerbEntry> ExplainVerbs();

@@ -12,6 +12,7 @@
 #include "sepal/file_system.h"
 #include "sepal/filter/bloom.h"
 #include "table/file/table_reader.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/pictures/filter_page.h"
 #include "util/base/status.h"
 
@@ -73,7 +74,7 @@ class TableFilters {
   TableFilters(const Tree& tree, std::function<void(uint64_t)> read) : tree_(tree), read_(std::move(read)) {}
 
   absl::StatusOr<nlohmann::json> Collect() {
-    ASSIGN_OR_RETURN(directory_, FileSystem::Posix()->OpenDirectory(tree_.place.directory, /*create=*/false));
+    ASSIGN_OR_RETURN(directory_, ToolFiles()->OpenDirectory(tree_.place.directory, /*create=*/false));
     nlohmann::json families = nlohmann::json::array();
     for (const auto& [id, family] : tree_.families) {
       if (family.version == nullptr) continue;

@@ -28,7 +28,9 @@ namespace {
 // Makes a checkpoint from a read-only view, so that it works beside a live writer, too.
 absl::Status CopyDatabase(const Place& place, const std::string& target, CheckpointOptions options,
                           std::string_view what, const Streams& io) {
-  const absl::Status status = LookAt(place, [&](DB* db) {
+  Place from = place;
+  from.target = target;
+  const absl::Status status = LookAt(from, [&](DB* db) {
     std::optional<Progress> progress;
     options.progress = [&](uint64_t done, uint64_t total) {
       if (!progress.has_value()) progress.emplace(std::string(what), total, io.err, StandardErrorIsTerminal());

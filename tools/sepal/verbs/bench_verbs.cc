@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "sepal/file_system.h"
 #include "tools/db_bench/db_bench_runner.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/new_place.h"
 #include "tools/sepal/pictures/bench_comparison.h"
 #include "tools/sepal/pictures/bench_page.h"
@@ -33,7 +34,7 @@ class BenchRunVerb final : public Verb {
     }
     RETURN_IF_ERROR(CheckLink(options_.db));
     ASSIGN_OR_RETURN(const Options engine_options, options_.EngineOptions());
-    if (!options_.use_existing_db && FileSystem::Posix()->OpenDirectory(options_.db, /*create=*/false).ok()) {
+    if (!options_.use_existing_db && ToolFiles()->OpenDirectory(options_.db, /*create=*/false).ok()) {
       RETURN_IF_ERROR(Confirm(io, yes_,
                               absl::StrFormat("a fill* benchmark deletes the database in %s "
                                               "(--use_existing_db keeps it)",

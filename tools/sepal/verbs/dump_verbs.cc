@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/write_batch.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/dump_format.h"
 #include "tools/sepal/expiring_entries.h"
@@ -351,11 +352,9 @@ class LoadVerb final : public Verb {
 
   // A new database of which only a part was loaded is none.
   absl::Status Undone(const absl::Status& status, bool was_there) {
-    Options options;
-    options.log_directory = place_.log_directory;
-    const absl::Status destroyed = DB::Destroy(options, place_.directory);
+    const absl::Status destroyed = DB::Destroy(OptionsAt(place_), place_.directory);
     std::error_code error;
-    if (was_there) fs::create_directory(place_.directory, error);
+    if (was_there && !IsRemote(place_.directory)) fs::create_directory(place_.directory, error);
     return destroyed.ok() ? WithNothingLeft(status) : status;
   }
 

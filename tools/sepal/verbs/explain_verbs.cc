@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/system_row.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
@@ -183,7 +184,7 @@ class ExplainFiltersVerb final : public Verb {
 
   absl::Status ReadTables(const FamilyTree& family, std::map<int, LevelFilters>* levels) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+                     ToolFiles()->OpenDirectory(place_.directory, /*create=*/false));
     for (const AddedTable& added : family.tables) {
       const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory.get(), added.table);
       // Opening the view has found all of its tables.

@@ -10,6 +10,7 @@
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "db/format/value_reference.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
@@ -168,7 +169,7 @@ class ManifestCheckVerb final : public Verb {
  private:
   absl::Status CheckTables(const Tree& tree) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+                     ToolFiles()->OpenDirectory(place_.directory, /*create=*/false));
     ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
     std::map<std::string, uint64_t> sizes;
     for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;

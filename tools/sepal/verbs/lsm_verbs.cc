@@ -13,6 +13,7 @@
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "db/state/version/tuning.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/pictures/key_ranks.h"
 #include "tools/sepal/pictures/lsm_picture.h"
@@ -210,7 +211,7 @@ class LsmHtmlVerb final : public Verb {
   // Of the tables that are there now; one that a live writer has removed meanwhile is left out.
   static absl::StatusOr<nlohmann::json> Fills(const Tree& tree) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(tree.place.directory, /*create=*/false));
+                     ToolFiles()->OpenDirectory(tree.place.directory, /*create=*/false));
     nlohmann::json fills = nlohmann::json::object();
     for (const auto& [id, family] : tree.families) {
       if (family.version == nullptr) continue;

@@ -11,6 +11,7 @@
 #include "db/act/jobs/verify_values.h"
 #include "db/format/file_names.h"
 #include "db/format/system_row.h"
+#include "tools/files/tool_files.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
@@ -92,7 +93,7 @@ class VerifyVerb final : public Verb {
   absl::Status Run(const Streams& io) override {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+                     ToolFiles()->OpenDirectory(place_.directory, /*create=*/false));
     ValueStore values(directory.get(), /*beside_a_writer=*/false, /*cache=*/nullptr);
     values.Identify(tree.manifest.database_id);
     uint64_t total = 0, done = 0, files = 0, damaged = 0, separated = 0;
@@ -212,15 +213,13 @@ class RepairVerb final : public Verb {
     }
     // What comes and goes beside a writer would be taken for damage.
     if (dry_run_) RETURN_IF_ERROR(CheckNotOpen(place_));
-    Options options;
-    options.log_directory = place_.log_directory;
     std::optional<Progress> shown;
     const auto progress = [&](uint64_t done, uint64_t total) {
       if (!shown.has_value()) shown.emplace("examined bytes", total, io.err, StandardErrorIsTerminal());
       shown->Update(done);
     };
-    const absl::StatusOr<RepairReport> report =
-        DB::Repair(options, place_.directory, {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress});
+    const absl::StatusOr<RepairReport> report = DB::Repair(
+        OptionsAt(place_), place_.directory, {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress});
     const absl::Status repaired = WithRemedy(report.status(), place_);
     shown.reset();
     // Exit status 3 is for what was lost by a repair that succeeded.

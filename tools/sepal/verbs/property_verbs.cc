@@ -239,9 +239,7 @@ class DestroyVerb final : public Verb {
         Confirm(io, yes_,
                 absl::StrFormat("this deletes the database in %s, its logs and what repairs have put aside, for good",
                                 place_.directory)));
-    Options options;
-    options.log_directory = place_.log_directory;
-    RETURN_IF_ERROR(WithRemedy(DB::Destroy(options, place_.directory), place_));
+    RETURN_IF_ERROR(WithRemedy(DB::Destroy(OptionsAt(place_), place_.directory), place_));
     if (json) {
       nlohmann::json line = JsonHead();
       line["directory"] = place_.directory;
