@@ -10,6 +10,7 @@ namespace sepal::file_cache {
 FileKey KeyOf(std::string_view unique_id) { return {Checksum64(unique_id, 1), Checksum64(unique_id, 2)}; }
 
 PageName NameOf(const FileKey& file, uint64_t number, uint64_t file_bytes) {
+  static_assert(kPageBytes < uint32_t{1} << 16);
   PageName name;
   name.length = static_cast<uint32_t>(std::min<uint64_t>(kPageBytes, file_bytes - number * kPageBytes));
   // A length takes 16 bits, and no file has as many pages as the rest can count.

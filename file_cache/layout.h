@@ -34,7 +34,7 @@ inline constexpr char kLockName[] = "LOCK";
 
 inline constexpr uint64_t kMagic = 0x6568636163736c70;  // "plscache"
 inline constexpr uint32_t kVersion = 1;
-inline constexpr uint32_t kPageBytes = uint32_t{32} << 10;
+inline constexpr uint32_t kPageBytes = uint32_t{16} << 10;
 inline constexpr size_t kHeaderBytes = 24;
 inline constexpr size_t kEntryBytes = 16;
 

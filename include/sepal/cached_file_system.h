@@ -16,7 +16,7 @@
 // without a sync. A directory has one holder: a second one goes on without a cache, as one does whose directory cannot
 // be used; `CacheStatus` says so, and `LOG` at each opening of a database.
 //
-// Cost: 25 bytes of memory for each 32 KiB of `bytes`, and as many reads at `Open`, in large parts.
+// Cost: 25 bytes of memory for each 16 KiB of `bytes`, of which `Open` reads 16 from the local disk.
 //
 // Safe for concurrent use. Handles may outlive it, but not the file systems below.
 #pragma once
@@ -46,7 +46,7 @@ struct CacheOptions {
   FileSystem* file_system = nullptr;
 };
 
-// Pages of 32 KiB. Those of `Open` on; null for all if there is no cache.
+// Pages are of 16 KiB. Those of `Open` on; null for all if there is no cache.
 struct CacheCounts {
   uint64_t hits = 0;           // pages that reads found
   uint64_t misses = 0;         // pages that they had to ask for

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr Capabilities kRemoteStore = {.hard_link = true, .remote = true, .outlives_process = false, .fences = true};
-constexpr size_t kCachedPage = size_t{32} << 10;
+constexpr size_t kCachedPage = size_t{16} << 10;
 constexpr FileUse kAsTable = {.kind = FileUseKind::kTable, .expected_bytes = 0};
 constexpr FileUse kAsValues = {.kind = FileUseKind::kValues, .expected_bytes = 0};
 
@@ -94,21 +94,21 @@ TEST_F(CachedFileSystemTest, WhatIsReadOnceIsReadFromTheLocalDiskAfterwardsAndAf
   WriteBeside("000001.sst", bytes);
   {
     const auto file = OpenFile("000001.sst");
-    EXPECT_EQ(ReadAt(*file, 40'000, 100), bytes.substr(40'000, 100));
-    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 32768 at 32768"));
-    EXPECT_EQ(ReadAt(*file, 33'000, 2000), bytes.substr(33'000, 2000));
+    EXPECT_EQ(ReadAt(*file, 20'000, 100), bytes.substr(20'000, 100));
+    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 16384 at 16384"));
+    EXPECT_EQ(ReadAt(*file, 17'000, 2000), bytes.substr(17'000, 2000));
     EXPECT_THAT(RemoteReads(), testing::IsEmpty());
     // Several pages, one read; what is there already in between does not matter.
     EXPECT_EQ(ReadAt(*file, 100, 3 * kCachedPage), bytes.substr(100, 3 * kCachedPage));
-    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 131072 at 0"));
+    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 65536 at 0"));
     EXPECT_EQ(ReadAt(*file, bytes.size() - 10, 100), bytes.substr(bytes.size() - 10));
-    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 777 at 163840"));
+    EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 777 at 81920"));
     EXPECT_EQ(ReadAt(*file, bytes.size(), 100), "");
     EXPECT_EQ(ReadAt(*file, UINT64_MAX - 5, 100), "");
   }
   Open();
   EXPECT_EQ(ReadAll("000001.sst"), bytes);
-  EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 32768 at 131072"));
+  EXPECT_THAT(RemoteReads(), testing::ElementsAre("read 000001.sst 16384 at 65536"));
   EXPECT_EQ(ReadAll("000001.sst"), bytes);
   EXPECT_THAT(RemoteReads(), testing::IsEmpty());
   EXPECT_EQ(Counts().hits, 11u);
@@ -323,7 +323,7 @@ TEST_F(CachedFileSystemTest, ASecondHolderGoesOnWithoutACacheAndSaysSo) {
   const auto directory = second->OpenDirectory("/db", false).value();
   EXPECT_EQ(ReadAt(*directory->OpenForRead("000001.sst").value(), 0, 10), "bytes");
   EXPECT_TRUE(cached_->CacheStatus().ok());
-  EXPECT_THAT(cached_->Notice(), StartsWith("the cache of table bytes in /ssd has 32768 of "));
+  EXPECT_THAT(cached_->Notice(), StartsWith("the cache of table bytes in /ssd has 16384 of "));
 }
 
 TEST_F(CachedFileSystemTest, OptionsOutOfRangeAreInvalid) {

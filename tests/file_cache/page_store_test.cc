@@ -22,7 +22,7 @@ namespace sepal::file_cache {
 namespace {
 
 constexpr uint64_t kSmallCacheBytes = uint64_t{1} << 20;
-constexpr uint64_t kSmallCacheSlots = 31;
+constexpr uint64_t kSmallCacheSlots = 63;
 const FileKey kKeyOfA = KeyOf("a");
 
 std::string PageOf(uint64_t number, size_t bytes = kPageBytes) {
@@ -85,7 +85,7 @@ TEST_F(PageStoreTest, TheIndexIsTheseBytes) {
   std::string hex;
   for (const char c : Contents(kIndexName)) hex += absl::StrFormat("%02x", static_cast<unsigned char>(c));
   EXPECT_EQ(hex,
-            "706c7363616368650100000000800000f9fc87660012d80f"
+            "706c73636163686501000000004000009f61fb1af2846d11"
             "c9d908f92ec73fce268a681c9fc347de");
   EXPECT_EQ(Contents(kPagesName), "bytes");
 }
@@ -126,11 +126,11 @@ TEST_F(PageStoreTest, ItGrowsAndShrinksWithItsLimit) {
   Open();
   for (uint64_t i = 0; i < kSmallCacheSlots; ++i) Put(i);
   Open(2 * kSmallCacheBytes);
-  EXPECT_EQ(CountOf(100), kSmallCacheSlots);
-  for (uint64_t i = 0; i < 62; ++i) Put(i);
-  EXPECT_EQ(CountOf(100), 62u);
+  EXPECT_EQ(CountOf(200), kSmallCacheSlots);
+  for (uint64_t i = 0; i < 120; ++i) Put(i);
+  EXPECT_EQ(CountOf(200), 120u);
   Open();
-  EXPECT_EQ(CountOf(100), kSmallCacheSlots);
+  EXPECT_EQ(CountOf(200), kSmallCacheSlots);
   EXPECT_LE(local_->UsedBytes(), kSmallCacheBytes);
 }
 
@@ -282,7 +282,7 @@ TEST_F(PageStoreTest, ThreadsThatReadBesideThoseThatFillGetRightPages) {
       threads.emplace_back([this, thread, &hits] {
         Random random(thread);
         for (int i = 0; i < 2000; ++i) {
-          const uint64_t number = random.Uniform(60);
+          const uint64_t number = random.Uniform(120);
           if (Has(number)) {
             hits.fetch_add(1);
           } else if (random.OneIn(50)) {
@@ -297,7 +297,7 @@ TEST_F(PageStoreTest, ThreadsThatReadBesideThoseThatFillGetRightPages) {
   EXPECT_GT(hits.load(), 0u);
   EXPECT_EQ(store_->Counts().damaged, 0u);
   Open();
-  CountOf(60);
+  CountOf(120);
 }
 
 }  // namespace
