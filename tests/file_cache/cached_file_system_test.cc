@@ -128,7 +128,7 @@ TEST_F(CachedFileSystemTest, WhatIsWrittenAndSyncedIsNotReadFromTheRemoteAgain) 
 }
 
 TEST_F(CachedFileSystemTest, WhatNoSyncHasCoveredIsNotKept) {
-  Write("000001.sst", RandomBytes(kCachedPage * 3), kAsTable, /*sync=*/false);
+  Write("000001.sst", RandomBytes(kCachedPage * 3 + 5), kAsTable, /*sync=*/false);
   EXPECT_EQ(Counts().bytes, 0u);
   std::unique_ptr<WritableFile> file = directory_->OpenForWrite("000002.sst", WriteMode::kCreateNew, kAsTable).value();
   ASSERT_TRUE(file->Append(RandomBytes(kCachedPage * 3)).ok());
