@@ -14,7 +14,8 @@ struct Part {
   PageStore::Place place;
   uint64_t number = 0;
   char* into = nullptr;  // receives the whole page
-  std::unique_ptr<char[]> page;
+  bool copied = false;   // from there to where it is wanted
+  bool begins = false;   // a local read; otherwise it lies behind the page before, and is read with it
 };
 
 // One read of a file: its pages come from the store, but for one range of them, which holds all that are missing and is
@@ -50,18 +51,33 @@ class PagedRead {
     std::erase_if(parts_, [this](const Part& part) { return IsMissing(part.number); });
     for (Part& part : parts_) Prepare(&part);
   }
+  // Pages that follow each other here and there are read at once, as those are that one writer staged.
   void AddLocalReads(std::vector<ReadRequest>* requests) {
-    for (Part& part : parts_) requests->push_back(reader_.store().RequestFor(part.place, part.name, part.into));
+    const Part* last = nullptr;
+    for (Part& part : parts_) {
+      part.begins = last == nullptr || last->place.slot + 1 != part.place.slot || last->into + kPageBytes != part.into;
+      if (part.begins) {
+        requests->push_back(reader_.store().RequestFor(part.place, part.name, part.into));
+      } else {
+        requests->back().length += part.name.length;
+      }
+      last = &part;
+    }
   }
   // `results`: of the local reads, which it steps over.
   void TakeLocalReads(const ReadRequest** results) {
     uint64_t hits = 0;
-    for (Part& part : parts_) {
-      const ReadRequest& result = *(*results)++;
-      const size_t got = result.status.ok() ? result.bytes_read : 0;
+    size_t left = 0;  // of what the local read gave
+    for (const Part& part : parts_) {
+      if (part.begins) {
+        const ReadRequest& result = *(*results)++;
+        left = result.status.ok() ? result.bytes_read : 0;
+      }
+      const size_t got = std::min<size_t>(left, part.name.length);
+      left -= got;
       if (reader_.store().Verify(part.place, part.name, {part.into, got})) {
         ++hits;
-        if (part.page != nullptr) Deliver(part.number * kPageBytes, {part.into, got});
+        if (part.copied) Deliver(part.number * kPageBytes, {part.into, got});
       } else {
         Miss(part.number);
       }
@@ -103,8 +119,9 @@ class PagedRead {
     if (begin >= offset_ && begin + part->name.length <= offset_ + length_) {
       part->into = buffer_ + (begin - offset_);
     } else {
-      part->page = std::make_unique_for_overwrite<char[]>(part->name.length);
-      part->into = part->page.get();
+      if (ends_ == nullptr) ends_ = std::make_unique_for_overwrite<char[]>(2 * kPageBytes);
+      part->into = ends_.get() + kPageBytes * ends_used_++;
+      part->copied = true;
     }
   }
 
@@ -129,6 +146,8 @@ class PagedRead {
   uint64_t missing_begin_ = 0;
   uint64_t missing_end_ = 0;
   std::vector<Part> parts_;
+  std::unique_ptr<char[]> ends_;  // the first and the last page, if they are not wanted whole
+  size_t ends_used_ = 0;
   std::unique_ptr<char[]> fetched_;
 };
 

@@ -127,6 +127,23 @@ TEST_F(CachedFileSystemTest, WhatIsWrittenAndSyncedIsNotReadFromTheRemoteAgain) 
   }
 }
 
+TEST_F(CachedFileSystemTest, PagesThatLieBehindEachOtherAreReadAtOnce) {
+  const std::string bytes = RandomBytes(8 * kCachedPage + 5);
+  Write("000001.sst", bytes);
+  const auto file = OpenFile("000001.sst");
+  local_.SetTracing(true);
+  EXPECT_EQ(ReadAt(*file, 2 * kCachedPage - 5, 10), bytes.substr(2 * kCachedPage - 5, 10));
+  EXPECT_EQ(local_.TakeTrace(), "read pages 32768 at 16384\n");
+  EXPECT_EQ(ReadAt(*file, 0, bytes.size()), bytes);
+  EXPECT_EQ(local_.TakeTrace(), "read pages 131077 at 0\n");
+  // What lies elsewhere is read by itself.
+  ASSERT_TRUE(local_disk_.FlipBit("/ssd/pages", 3 * kCachedPage, 0).ok());
+  EXPECT_EQ(ReadAt(*file, 0, bytes.size()), bytes);
+  Write("000002.sst", RandomBytes(kCachedPage, 2));
+  local_.TakeTrace();
+  EXPECT_EQ(ReadAt(*file, 100, bytes.size()), bytes.substr(100));
+}
+
 TEST_F(CachedFileSystemTest, WhatNoSyncHasCoveredIsNotKept) {
   Write("000001.sst", RandomBytes(kCachedPage * 3 + 5), kAsTable, /*sync=*/false);
   EXPECT_EQ(Counts().bytes, 0u);
