@@ -38,9 +38,20 @@ MemoryHandle::MemoryHandle(MemoryLife life, MemoryNodePtr node, std::string path
 
 MemoryHandle::~MemoryHandle() {
   MutexLock lock(&life_.state->mutex);
+  EndWriting();
   if (!life_.counted()) return;
   --node_->handles;
   life_.state->Recharge(node_.get());
+}
+
+void MemoryHandle::BeginWriting() {
+  writing_ = true;
+  ++node_->writers;
+}
+
+// A crash has forgotten the writers of before.
+void MemoryHandle::EndWriting() {
+  if (std::exchange(writing_, false) && life_.counted()) --node_->writers;
 }
 
 absl::Status MemoryHandle::CheckReadable(std::string_view operation) const {
@@ -132,11 +143,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
   // Requires the state's mutex.
   MemoryWritableFile(std::unique_ptr<MemoryHandle> handle, uint64_t size)
       : handle_(std::move(handle)), number_(handle_->node()->number()), size_(size) {
-    ++handle_->node()->writers;
-  }
-  ~MemoryWritableFile() override {
-    MutexLock lock(&handle_->state().mutex);
-    if (!closed_) EndWriting();
+    handle_->BeginWriting();
   }
 
   absl::Status Append(std::string_view bytes) override {
@@ -211,7 +218,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
     MutexLock lock(&handle_->state().mutex);
     RETURN_IF_ERROR(CheckUse("close"));
     closed_ = true;
-    EndWriting();
+    handle_->EndWriting();
     return absl::OkStatus();
   }
   std::string UniqueId() const override { return IdOf(number_); }
@@ -222,11 +229,6 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
   }
 
  private:
-  // A crash has forgotten the writers of before.
-  void EndWriting() const {
-    if (handle_->life().counted()) --handle_->node()->writers;
-  }
-
   absl::Status CheckUse(std::string_view operation) const {
     RETURN_IF_ERROR(handle_->CheckWritable(operation));
     if (!closed_) return absl::OkStatus();
