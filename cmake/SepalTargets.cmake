@@ -146,6 +146,19 @@ macro(sepal_filter_library)
   add_library(sepal::filter ALIAS sepal_filter)
 endmacro()
 
+# sepal::file_cache, over the static library.
+macro(sepal_file_cache_library)
+  file(GLOB file_cache_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/file_cache/*.cc")
+  add_library(sepal_file_cache STATIC ${file_cache_sources})
+  list(APPEND SEPAL_LIBRARIES sepal_file_cache)
+  target_include_directories(sepal_file_cache PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(sepal_file_cache PUBLIC sepal_static
+    PRIVATE $<BUILD_INTERFACE:sepal_settings> ${SEPAL_ABSL_LIBRARIES})
+  set_target_properties(sepal_file_cache PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME file_cache)
+  sepal_precompile(sepal_file_cache sepal_file_cache)
+  add_library(sepal::file_cache ALIAS sepal_file_cache)
+endmacro()
+
 # sepal::simulation, over the static library.
 macro(sepal_simulation)
   file(GLOB simulation_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/sim/*.cc")
@@ -170,7 +183,7 @@ macro(sepal_shards_library)
   add_library(sepal::shards ALIAS sepal_shards)
 endmacro()
 
-# sepal::rados, over the static library.
+# sepal::rados, over the static library and sepal::file_cache.
 macro(sepal_rados_library)
   if(NOT SEPAL_HAS_LIBRADOS)
     message(FATAL_ERROR "SEPAL_RADOS needs librados (Debian: librados-dev)")
@@ -178,7 +191,7 @@ macro(sepal_rados_library)
   file(GLOB rados_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/rados/*.cc")
   add_library(sepal_rados STATIC ${rados_sources})
   target_include_directories(sepal_rados PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(sepal_rados PUBLIC sepal_static
+  target_link_libraries(sepal_rados PUBLIC sepal_static sepal_file_cache
     PRIVATE $<BUILD_INTERFACE:sepal_settings> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${SEPAL_ABSL_LIBRARIES} rados)
   set_target_properties(sepal_rados PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME rados)
   sepal_precompile(sepal_rados sepal_rados)

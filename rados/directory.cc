@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> RadosDirectory::OpenForRead(std::s
   ASSIGN_OR_RETURN(const Entry entry, space_->Look(name));
   ASSIGN_OR_RETURN(std::shared_ptr<File> file, space_->FileOf(name, entry));
   RETURN_IF_ERROR(file->LearnSize());
-  return MakeReader(std::move(file));
+  return MakeReader(std::move(file), entry.size >= 0);
 }
 
 absl::StatusOr<Entry> RadosDirectory::Create(std::string_view name, int64_t size) {

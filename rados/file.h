@@ -31,6 +31,8 @@ class File final : public Lingering {
   bool InChild() const { return client().InChild(); }
   std::string path() const;
   const Entry& made_as() const { return entry_; }
+  // No other file of any cluster has it.
+  std::string UniqueId() const { return client().identity() + entry_.id; }
 
   // Asks for the size where only the objects tell it.
   absl::Status LearnSize();

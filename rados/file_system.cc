@@ -18,9 +18,13 @@ namespace sepal {
 using rados::Client;
 using rados::Space;
 
-class RadosFileSystem::Impl {
+// The file system without a cache.
+class RadosFileSystem::Impl final : public FileSystem {
  public:
   explicit Impl(std::shared_ptr<Client> client) : client_(std::move(client)) {}
+
+  absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override;
+  absl::Status RemoveDirectory(std::string_view path) override;
 
   Client& client() { return *client_; }
   // One for each name, as long as anything of it is open.
@@ -31,10 +35,11 @@ class RadosFileSystem::Impl {
     if (space == nullptr) spaces_[name] = space = std::make_shared<Space>(client_, name, io);
     return space;
   }
+
+ private:
   absl::Status Create(const Space& space, std::string_view path);
   absl::StatusOr<bool> HasChild(const std::string& name);
 
- private:
   const std::shared_ptr<Client> client_;
   Mutex mutex_;
   std::map<std::string, std::weak_ptr<Space>> spaces_ ABSL_GUARDED_BY(mutex_);
@@ -64,7 +69,8 @@ absl::StatusOr<bool> RadosFileSystem::Impl::HasChild(const std::string& name) {
   return !found->empty();
 }
 
-RadosFileSystem::RadosFileSystem(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RadosFileSystem::RadosFileSystem(std::unique_ptr<Impl> impl, std::unique_ptr<CachedFileSystem> cache)
+    : impl_(std::move(impl)), cache_(std::move(cache)) {}
 RadosFileSystem::~RadosFileSystem() = default;
 
 absl::StatusOr<std::unique_ptr<RadosFileSystem>> RadosFileSystem::Connect(const RadosOptions& options) {
@@ -79,13 +85,28 @@ absl::StatusOr<std::unique_ptr<RadosFileSystem>> RadosFileSystem::Connect(const 
         "RADOS: out of range: linger is at least 1 ms, lease 1 s, fence 60 s, the other times 1 s, log_buffer_bytes 1");
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Connect(options));
-  return std::unique_ptr<RadosFileSystem>(new RadosFileSystem(std::make_unique<Impl>(std::move(client))));
+  auto impl = std::make_unique<Impl>(std::move(client));
+  std::unique_ptr<CachedFileSystem> cache;
+  if (!options.cache_directory.empty()) {
+    ASSIGN_OR_RETURN(cache, CachedFileSystem::Open(
+                                impl.get(), {.directory = options.cache_directory, .bytes = options.cache_bytes}));
+  }
+  return std::unique_ptr<RadosFileSystem>(new RadosFileSystem(std::move(impl), std::move(cache)));
 }
 
 absl::StatusOr<std::unique_ptr<Directory>> RadosFileSystem::OpenDirectory(std::string_view path, bool create) {
+  FileSystem* const files = cache_ != nullptr ? static_cast<FileSystem*>(cache_.get()) : impl_.get();
+  return files->OpenDirectory(path, create);
+}
+
+absl::Status RadosFileSystem::RemoveDirectory(std::string_view path) { return impl_->RemoveDirectory(path); }
+
+std::string RadosFileSystem::Notice() const { return cache_ != nullptr ? cache_->Notice() : std::string(); }
+
+absl::StatusOr<std::unique_ptr<Directory>> RadosFileSystem::Impl::OpenDirectory(std::string_view path, bool create) {
   ASSIGN_OR_RETURN(std::string cleaned, CleanPath(path));
   const std::string name = rados::NamespaceOf(cleaned);
-  ASSIGN_OR_RETURN(std::shared_ptr<Space> space, impl_->SpaceOf(name));
+  ASSIGN_OR_RETURN(std::shared_ptr<Space> space, SpaceOf(name));
   absl::Status there = space->CheckVersion();
   if (absl::IsNotFound(there)) {
     const size_t slash = name.rfind('/');
@@ -97,35 +118,34 @@ absl::StatusOr<std::unique_ptr<Directory>> RadosFileSystem::OpenDirectory(std::s
       if (create) RETURN_IF_ERROR(parent.status());
     }
     if (!create) return absl::NotFoundError(absl::StrFormat("%s: open directory: no such directory", cleaned));
-    RETURN_IF_ERROR(impl_->Create(*space, cleaned));
+    RETURN_IF_ERROR(Create(*space, cleaned));
     there = space->CheckVersion();
   }
   RETURN_IF_ERROR(there);
   return rados::MakeDirectory(std::move(space), std::move(cleaned));
 }
 
-absl::Status RadosFileSystem::RemoveDirectory(std::string_view path) {
+absl::Status RadosFileSystem::Impl::RemoveDirectory(std::string_view path) {
   ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
   const std::string name = rados::NamespaceOf(cleaned);
-  Client& client = impl_->client();
-  RETURN_IF_ERROR(client.Lost());
-  ASSIGN_OR_RETURN(const std::shared_ptr<Space> space, impl_->SpaceOf(name));
+  RETURN_IF_ERROR(client_->Lost());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Space> space, SpaceOf(name));
   RETURN_IF_ERROR(Annotate(space->CheckVersion(), cleaned));
   ASSIGN_OR_RETURN(const auto names, space->Names());
-  ASSIGN_OR_RETURN(const bool child, impl_->HasChild(name));
+  ASSIGN_OR_RETURN(const bool child, HasChild(name));
   if (!names.empty() || child) {
     return absl::FailedPreconditionError(absl::StrFormat("%s: remove directory: it is not empty", cleaned));
   }
   // What has no name any more goes while the index knows of it.
-  RETURN_IF_ERROR(client.AwaitBurials());
+  RETURN_IF_ERROR(client_->AwaitBurials());
   rados::WriteOp index;
   index.Remove();
-  RETURN_IF_ERROR(client.Note(index.Run(space->io(), rados::kIndexObject), cleaned));
-  ASSIGN_OR_RETURN(const rados_ioctx_t root, client.IoFor(""));
+  RETURN_IF_ERROR(client_->Note(index.Run(space->io(), rados::kIndexObject), cleaned));
+  ASSIGN_OR_RETURN(const rados_ioctx_t root, client_->IoFor(""));
   rados::WriteOp list;
   list.Unset({name});
-  client.counts.index_writes += 2;
-  return client.Note(list.Run(root, rados::kDirectoriesObject), cleaned);
+  client_->counts.index_writes += 2;
+  return client_->Note(list.Run(root, rados::kDirectoriesObject), cleaned);
 }
 
 absl::StatusOr<std::vector<std::string>> RadosFileSystem::StrayObjects(std::string_view path, bool remove) {

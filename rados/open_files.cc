@@ -44,7 +44,7 @@ class Ahead {
 
 class Reader final : public ReadableFile {
  public:
-  explicit Reader(std::shared_ptr<File> file) : file_(std::move(file)) {}
+  Reader(std::shared_ptr<File> file, bool complete) : file_(std::move(file)), complete_(complete) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     ASSIGN_OR_RETURN(const size_t count, file_->PrepareRead(offset, length));
@@ -74,6 +74,7 @@ class Reader final : public ReadableFile {
     ahead_.pop_front();
   }
   absl::StatusOr<uint64_t> Size() const override { return file_->Size(); }
+  std::string UniqueId() const override { return complete_ ? file_->UniqueId() : std::string(); }
   File& file() const { return *file_; }
 
  private:
@@ -90,6 +91,7 @@ class Reader final : public ReadableFile {
   const std::shared_ptr<File> file_;
   mutable Mutex mutex_;
   mutable std::deque<std::unique_ptr<Ahead>> ahead_ ABSL_GUARDED_BY(mutex_);
+  const bool complete_;
 };
 
 class Writer final : public WritableFile {
@@ -142,6 +144,7 @@ class Writer final : public WritableFile {
     closed.size = static_cast<int64_t>(file_->Size());
     return space_->Replace(file_->Name(), &entry_, &closed, /*wait=*/false);
   }
+  std::string UniqueId() const override { return file_->UniqueId(); }
 
  private:
   absl::Status CheckOpen() const {
@@ -188,8 +191,8 @@ struct Arrivals {
 
 }  // namespace
 
-std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file) {
-  return std::make_unique<Reader>(std::move(file));
+std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file, bool complete) {
+  return std::make_unique<Reader>(std::move(file), complete);
 }
 
 std::unique_ptr<WritableFile> MakeWriter(std::shared_ptr<Space> space, std::shared_ptr<File> file, const Entry& entry) {

@@ -11,7 +11,8 @@
 
 namespace sepal::rados {
 
-std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file);
+// `complete`: nobody had the file open for writing as it was looked up.
+std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file, bool complete);
 // `entry`: what the index has of the file while it is open.
 std::unique_ptr<WritableFile> MakeWriter(std::shared_ptr<Space> space, std::shared_ptr<File> file, const Entry& entry);
 // All requests at once; `done` is called in the order in which they arrive. Each file was made by MakeReader.

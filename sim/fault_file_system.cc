@@ -257,6 +257,7 @@ class FaultReadableFile final : public ReadableFile {
     (void)state_->Begin({.op = FileOp::kReadAhead, .name = name_, .offset = offset, .length = length});
     base_->ReadAhead(offset, length);
   }
+  std::string UniqueId() const override { return base_->UniqueId(); }
 
  private:
   const StatePtr state_;
@@ -297,6 +298,7 @@ class FaultWritableFile final : public WritableFile {
   absl::Status Close() override {
     return state_->Run({.op = FileOp::kClose, .name = name_}, [&] { return base_->Close(); });
   }
+  std::string UniqueId() const override { return base_->UniqueId(); }
 
  private:
   template <typename Writer>

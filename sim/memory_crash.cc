@@ -118,6 +118,7 @@ void MemoryFileSystem::State::ForgetHandles() {
     for (auto& [name, node] : names->current) {
       node->names = 0;
       node->handles = 0;
+      node->writers = 0;
       node->writer = nullptr;
       node->remover = nullptr;
       node->charged_bytes = 0;
@@ -137,7 +138,10 @@ MemoryFileSystem MemoryFileSystem::Clone() const {
   std::map<const MemoryNode*, MemoryNodePtr> nodes;
   const auto cloned = [&nodes](const MemoryNodePtr& node) {
     MemoryNodePtr& copy = nodes[node.get()];
-    if (copy == nullptr) copy = std::make_shared<MemoryNode>(*node);
+    if (copy == nullptr) {
+      copy = std::make_shared<MemoryNode>(*node);
+      copy->Renumber();
+    }
     return copy;
   };
   MutexLock lock(&state_->mutex);

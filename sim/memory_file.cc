@@ -38,9 +38,20 @@ MemoryHandle::MemoryHandle(MemoryLife life, MemoryNodePtr node, std::string path
 
 MemoryHandle::~MemoryHandle() {
   MutexLock lock(&life_.state->mutex);
+  EndWriting();
   if (!life_.counted()) return;
   --node_->handles;
   life_.state->Recharge(node_.get());
+}
+
+void MemoryHandle::BeginWriting() {
+  writing_ = true;
+  ++node_->writers;
+}
+
+// A crash has forgotten the writers of before.
+void MemoryHandle::EndWriting() {
+  if (std::exchange(writing_, false) && life_.counted()) --node_->writers;
 }
 
 absl::Status MemoryHandle::CheckReadable(std::string_view operation) const {
@@ -60,9 +71,12 @@ namespace {
 
 using MemoryState = MemoryFileSystem::State;
 
+std::string IdOf(uint64_t number) { return absl::StrFormat("memory:%u", number); }
+
 class MemoryReadableFile final : public ReadableFile {
  public:
-  explicit MemoryReadableFile(std::unique_ptr<MemoryHandle> handle) : handle_(std::move(handle)) {}
+  explicit MemoryReadableFile(std::unique_ptr<MemoryHandle> handle)
+      : handle_(std::move(handle)), number_(handle_->node()->writers == 0 ? handle_->node()->number() : 0) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     MutexLock lock(&handle_->state().mutex);
@@ -79,9 +93,11 @@ class MemoryReadableFile final : public ReadableFile {
     RETURN_IF_ERROR(handle_->CheckReadable("size"));
     return handle_->node()->size();
   }
+  std::string UniqueId() const override { return number_ == 0 ? std::string() : IdOf(number_); }
 
  private:
   const std::unique_ptr<MemoryHandle> handle_;
+  const uint64_t number_;  // 0: it was being written
 };
 
 // A mapping has its own copy of the bytes, so that `Contents` does not move while the file grows. Writes through the
@@ -124,7 +140,11 @@ class MemoryRegion final : public MappedRegion, public MemoryMapping {
 
 class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
  public:
-  MemoryWritableFile(std::unique_ptr<MemoryHandle> handle, uint64_t size) : handle_(std::move(handle)), size_(size) {}
+  // Requires the state's mutex.
+  MemoryWritableFile(std::unique_ptr<MemoryHandle> handle, uint64_t size)
+      : handle_(std::move(handle)), number_(handle_->node()->number()), size_(size) {
+    handle_->BeginWriting();
+  }
 
   absl::Status Append(std::string_view bytes) override {
     MutexLock lock(&handle_->state().mutex);
@@ -198,8 +218,10 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
     MutexLock lock(&handle_->state().mutex);
     RETURN_IF_ERROR(CheckUse("close"));
     closed_ = true;
+    handle_->EndWriting();
     return absl::OkStatus();
   }
+  std::string UniqueId() const override { return IdOf(number_); }
 
   void LoseUnsynced() override {
     MutexLock lock(&handle_->state().mutex);
@@ -230,6 +252,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
   }
 
   const std::unique_ptr<MemoryHandle> handle_;
+  const uint64_t number_;
   uint64_t size_;
   bool closed_ = false;
 };

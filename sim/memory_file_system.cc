@@ -150,6 +150,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> MemoryDirectory::OpenForWrite(std:
     node = Create(name);
   }
   if (node == nullptr) return NoSuchFile(PathOf(name), "open");
+  if (mode == WriteMode::kOpenExisting) node->Renumber();
   const uint64_t size = node->size();
   return MakeMemoryWritableFile(MakeHandle(std::move(node), name), size);
 }
@@ -318,6 +319,7 @@ absl::Status MemoryFileSystem::WriteFileContents(std::string_view path, std::str
   node->Resize(0);
   node->Write(0, contents);
   node->Sync();
+  node->Renumber();
   state_->Recharge(node.get());
   return absl::OkStatus();
 }

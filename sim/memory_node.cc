@@ -1,6 +1,7 @@
 #include "sim/memory_node.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace sepal {
@@ -24,6 +25,13 @@ void PutSector(std::string* image, uint64_t number, const std::string& durable, 
 
 }  // namespace
 
+uint64_t MemoryNode::NextNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+void MemoryNode::Renumber() { number_ = NextNumber(); }
+
 void MemoryNode::Touch(uint64_t offset, uint64_t length) {
   if (length == 0) return;
   const uint64_t last = (offset + length - 1) / kSectorBytes;
@@ -45,6 +53,7 @@ void MemoryNode::Remember(uint64_t offset, uint64_t length) {
 
 void MemoryNode::LoseUnsent(Random* random) {
   const size_t kept = random != nullptr ? random->Uniform(unsent_.size() + 1) : 0;
+  if (kept < unsent_.size()) Renumber();
   for (size_t i = unsent_.size(); i > kept; --i) {
     const Replaced& replaced = unsent_[i - 1];
     contents_.resize(std::max<uint64_t>(replaced.size, replaced.offset + replaced.bytes.size()));
@@ -95,6 +104,7 @@ uint64_t MemoryNode::PickSize(Random* random) const {
 }
 
 void MemoryNode::LosePower(Random* random) {
+  if (!unsynced_.empty() || !lost_.empty() || size() != durable_size_) Renumber();
   const uint64_t new_size = PickSize(random);
   std::string image = contents_;
   image.resize(std::max(durable_size_, size()));

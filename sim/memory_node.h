@@ -50,8 +50,13 @@ class MemoryNode {
   // current one.
   void LosePower(Random* random);
 
+  // No other file of this process has the number. What takes bytes back, or is going to change them, gives another.
+  uint64_t number() const { return number_; }
+  void Renumber();
+
   // The file system's counts of names and of open handles; when both are 0, the space is free.
   int names = 0;
+  int writers = 0;                // those that are open for writing
   const void* writer = nullptr;   // the client that wrote last
   const void* remover = nullptr;  // the client that removed the last name
   int handles = 0;
@@ -72,6 +77,9 @@ class MemoryNode {
   void Touch(uint64_t offset, uint64_t length);
   uint64_t PickSize(Random* random) const;
 
+  static uint64_t NextNumber();
+
+  uint64_t number_ = NextNumber();
   std::string contents_;
   uint64_t reserved_end_ = 0;
   uint64_t durable_size_ = 0;

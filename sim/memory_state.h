@@ -113,6 +113,9 @@ class MemoryHandle {
   // Returns an error once the file system has crashed, or the client died. Requires the state's mutex, as do the
   // others.
   absl::Status CheckAlive(std::string_view operation) const { return life_.CheckAlive(path_, operation); }
+  // Until it ends, or the handle does, readers that are opened are told that the file is being written.
+  void BeginWriting();
+  void EndWriting();
   // Returns an error, too, once another client has removed the file.
   absl::Status CheckReadable(std::string_view operation) const;
   // Returns an error, too, once the client is fenced; what it writes is its own from here on.
@@ -122,6 +125,7 @@ class MemoryHandle {
   const MemoryLife life_;
   const MemoryNodePtr node_;
   const std::string path_;
+  bool writing_ = false;
 };
 
 absl::Status DiedInCrash(std::string_view path, std::string_view operation);

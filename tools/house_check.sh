@@ -68,7 +68,7 @@ check_sources() {
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing db/decide/transaction " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read db/engine/transaction " \
-        "db/engine/open db/engine/face db/doctor db/sync db/c rados shards bindings/python/src bindings/node/src compat/leveldb " \
+        "db/engine/open db/engine/face db/doctor db/sync db/c file_cache rados shards bindings/python/src bindings/node/src compat/leveldb " \
         "tools/files tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")
       for (i = 1; i <= count; i++) ranks[rooms[i]] = i
@@ -90,7 +90,7 @@ check_sources() {
         path ~ /^db\/format\/(batch_format|write_batch|table_metadata)\./ || path ~ /^db\/act\/jobs\/range_table\./ ||
         path ~ /^(db\/state\/memtable\/memtable|table\/block\/block_builder|table\/file\/table_verify)\./
     }
-    function product(path) { return path ~ /^(util|filters|table|db|bindings)\// }
+    function product(path) { return path ~ /^(util|filters|table|db|file_cache|bindings)\// }
     function report(rule, message) { print FILENAME "\t" rule "\t" message }
     function end_file(most) {
       if (name == "") return
@@ -140,7 +140,7 @@ check_sources() {
 }
 
 check_exceptions
-mapfile -t sources < <(find include util filters sim table db shards bindings compat tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
+mapfile -t sources < <(find include util filters sim table db file_cache shards bindings compat tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
   sort)
 if [ ${#sources[@]} -gt 0 ]; then
   while IFS=$'\t' read -r path rule message; do
@@ -185,7 +185,7 @@ public_names() {
 }
 plain() { tr -d _ | tr '[:upper:]' '[:lower:]'; }
 if [ ${#c_headers[@]} -gt 0 ]; then
-  mapfile -t public_headers < <(find include/sepal -name '*.h' -not -name 'c.h' -not -name 'c_*.h' -not -name 'rados.h' -not -name 'shards.h' -not -path '*/simulation/*' | sort)
+  mapfile -t public_headers < <(find include/sepal -name '*.h' -not -name 'c.h' -not -name 'c_*.h' -not -name 'rados.h' -not -name 'shards.h' -not -name 'cached_file_system.h' -not -path '*/simulation/*' | sort)
   words=$(cat "${c_headers[@]}" | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | grep -oE '[A-Za-z0-9_]+' |
     plain | sort -u)
   while IFS= read -r name; do

@@ -101,6 +101,10 @@ class SEPAL_EXPORT ReadableFile {
     (void)offset;
     (void)length;
   }
+  // A name for the file's bytes that no other file has, had or will have, for those who keep copies of them elsewhere.
+  // Empty if there is none, and for a file that was being written, by whatever client, when it was opened. Whoever
+  // opens the file with kOpenExisting afterwards may change the bytes of a name.
+  virtual std::string UniqueId() const { return {}; }
 };
 
 // A part of a file that is mapped for writing. `Store` copies into memory: the bytes survive the death of the process
@@ -149,6 +153,8 @@ class SEPAL_EXPORT WritableFile {
   virtual uint64_t Size() const = 0;
   // Closes without syncing. Every later call except Size returns `FailedPrecondition`. Regions stay mapped.
   virtual absl::Status Close() = 0;
+  // What those who read the file once it is closed are told (ReadableFile::UniqueId), or empty.
+  virtual std::string UniqueId() const { return {}; }
 };
 
 enum class WriteMode : uint8_t {
@@ -246,6 +252,8 @@ class SEPAL_EXPORT FileSystem {
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;
   // The number of files that the process may have open at once.
   virtual size_t MaxOpenFiles() const { return SIZE_MAX; }
+  // What whoever runs the database should know of it, as one line for the info log of each opening; empty: nothing.
+  virtual std::string Notice() const { return {}; }
 
   // The file system of the operating system, shared by all users. Directories are created with mode 0700 and files with
   // 0600; files are opened relative to their directory, and symbolic links are not followed.

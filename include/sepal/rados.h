@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/cached_file_system.h"
 #include "sepal/export.h"
 #include "sepal/file_system.h"
 
@@ -53,6 +54,10 @@ struct RadosOptions {
   // Longer than an OSD may take to be found dead (`osd heartbeat grace`, 20 s by default).
   std::chrono::seconds operation_timeout = std::chrono::seconds(60);
   std::chrono::seconds connect_timeout = std::chrono::seconds(15);
+  // A directory on a local disk for a cache of table bytes, of at most so many bytes (sepal/cached_file_system.h).
+  // Empty: no cache. Each client needs a directory of its own.
+  std::string cache_directory = {};
+  uint64_t cache_bytes = uint64_t{10} << 30;
 };
 
 // How often the cluster was asked.
@@ -76,6 +81,7 @@ class SEPAL_EXPORT RadosFileSystem final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override;
   absl::Status RemoveDirectory(std::string_view path) override;
+  std::string Notice() const override;
 
   // The objects of a directory that belong to no file in it and to none that is linked from it: what a client left that
   // died. Reads the list of all objects there. Removes them with `remove`, for which nobody may be writing there.
@@ -83,11 +89,14 @@ class SEPAL_EXPORT RadosFileSystem final : public FileSystem {
   // Waits until the objects of files that were removed are gone.
   absl::Status AwaitRemovals();
   RadosCounts Counts() const;
+  // The cache of table bytes, for what it counts; null if there is none.
+  const CachedFileSystem* cache() const { return cache_.get(); }
 
  private:
   class Impl;
-  explicit RadosFileSystem(std::unique_ptr<Impl> impl);
+  RadosFileSystem(std::unique_ptr<Impl> impl, std::unique_ptr<CachedFileSystem> cache);
   const std::unique_ptr<Impl> impl_;
+  const std::unique_ptr<CachedFileSystem> cache_;
 };
 
 }  // namespace sepal

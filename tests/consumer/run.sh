@@ -18,6 +18,7 @@ for kind in sepal sepal-static sepal-shared; do
 done
 
 "$work/build/consumer_simulated"
+"$work/build/consumer_cached" "$work/cached"
 "$work/build/consumer_filter"
 "$work/build/consumer_filter_both"
 "$work/build/consumer_filter_c"

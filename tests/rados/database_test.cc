@@ -13,6 +13,7 @@
 #include "sepal/scan.h"
 #include "sepal/shards.h"
 #include "tests/rados/cluster.h"
+#include "tests/tools/temporary_directory.h"
 #include "util/base/strings.h"
 
 namespace sepal {
@@ -68,6 +69,26 @@ TEST_F(RadosDatabaseTest, WhatWasWrittenIsThereWhenItIsOpenedAgain) {
     EXPECT_EQ(second.db->Get(Key(i)).value(), std::string(1000, static_cast<char>('a' + i % 26)));
   }
   EXPECT_TRUE(second.db->VerifyChecksums().ok());
+}
+
+TEST_F(RadosDatabaseTest, WithACacheOnALocalDiskTablesAreNotReadFromTheCluster) {
+  const tools::TemporaryDirectory local;
+  RadosOptions where = ClusterOptions();
+  where.cache_directory = local.path() + "/cache";
+  where.cache_bytes = uint64_t{64} << 20;
+  // The second client finds what the first one wrote.
+  for (const bool filled : {false, true}) {
+    Opened opened = Open(/*take_over=*/false, where).value();
+    ASSERT_TRUE(opened.rados->cache()->CacheStatus().ok()) << opened.rados->cache()->CacheStatus();
+    for (int i = 0; !filled && i < 5000; ++i) ASSERT_TRUE(opened.db->Put(Key(i), std::string(1000, 'v')).ok());
+    ASSERT_TRUE(opened.db->CompactRange().ok());
+    const uint64_t reads = opened.rados->Counts().data_reads;
+    for (int i = 0; i < 5000; ++i) ASSERT_EQ(opened.db->Get(Key(i)).value(), std::string(1000, 'v')) << i;
+    EXPECT_TRUE(opened.db->VerifyChecksums().ok());
+    EXPECT_EQ(opened.rados->Counts().data_reads, reads);
+    EXPECT_GT(opened.rados->cache()->Counts().hits, 0u);
+    ASSERT_TRUE(opened.db->Close().ok());
+  }
 }
 
 TEST_F(RadosDatabaseTest, TheFencedWriterIsToldAndNothingAcknowledgedIsLost) {

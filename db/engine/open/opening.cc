@@ -149,6 +149,9 @@ absl::Status Opening::GuardAndStartInfoLog() {
   RETURN_IF_ERROR(EnsureGuard(parts_.core->directory.get(), path_));
   if (options_.info_log) {
     parts_.core->info_log.Start(parts_.core->directory.get(), world_.clock, tuning_.info_log_bytes);
+    if (const std::string notice = world_.file_system->Notice(); !notice.empty()) {
+      parts_.core->info_log.Write("%s", notice);
+    }
   }
   return absl::OkStatus();
 }

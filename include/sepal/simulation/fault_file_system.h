@@ -108,6 +108,7 @@ class FaultFileSystem final : public FileSystem {
   absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override;
   absl::Status RemoveDirectory(std::string_view path) override;
   size_t MaxOpenFiles() const override { return base_->MaxOpenFiles(); }
+  std::string Notice() const override { return base_->Notice(); }
 
   class State;
 
