@@ -199,8 +199,8 @@ TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
   const std::unique_ptr<DB> view = DB::Open(options, path_).value();
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.db->Put(Key(i), std::to_string(round)).ok());
-    if (round % 3 == 1) ASSERT_TRUE(writer.db->Flush().ok());
-    if (round % 5 == 4) ASSERT_TRUE(writer.db->CompactRange().ok());
+    ASSERT_TRUE(round % 3 != 1 || writer.db->Flush().ok());
+    ASSERT_TRUE(round % 5 != 4 || writer.db->CompactRange().ok());
     ASSERT_TRUE(writer.db->Put("round", std::to_string(round), {.sync = true}).ok());
     const absl::Status caught = view->CatchUp();
     ASSERT_TRUE(caught.ok()) << caught;
