@@ -95,6 +95,11 @@ class PagedRead {
   }
   // Keeps the pages. What cannot be had with whole pages is read without.
   absl::StatusOr<size_t> TakeRemoteRead(const ReadRequest& result) {
+    // Where nobody answers, a second read would wait as long again.
+    if (absl::IsUnavailable(result.status) || absl::IsInternal(result.status) || absl::IsAborted(result.status) ||
+        absl::IsDeadlineExceeded(result.status)) {
+      return result.status;
+    }
     if (!result.status.ok() || result.bytes_read != result.length) {
       return reader_.base().Read(offset_, length_, buffer_);
     }
@@ -199,28 +204,23 @@ size_t CachedReader::ReadCached(uint64_t offset, size_t length, char* buffer) co
   return done;
 }
 
-// What the store has is loaded by the local system, and the rest by the remote one, if it can: whole pages, and those
-// that lie behind each other at once, as they are read then.
+// What the store has is loaded by the local system, and the rest by the remote one, if it can: from the first missing
+// page to the last, as a read asks for it then.
 void CachedReader::ReadAhead(uint64_t offset, uint64_t length) const {
   if (!keeps()) return base_->ReadAhead(offset, length);
   if (offset >= bytes_) return;
   const uint64_t end = offset + std::min(length, bytes_ - offset);
   uint64_t missing_begin = 0, missing_end = 0;
-  const auto ask = [&] {
-    if (missing_end > missing_begin) base_->ReadAhead(missing_begin, missing_end - missing_begin);
-    missing_begin = missing_end = 0;
-  };
   for (uint64_t number = offset / kPageBytes; number * kPageBytes < end; ++number) {
     const PageName name = NameOf(file_->key, number, bytes_);
     if (const std::optional<PageStore::Place> place = store_->Find(name, /*use=*/false); place.has_value()) {
-      ask();
       store_->ReadAhead(*place, name);
       continue;
     }
     if (missing_end == 0) missing_begin = number * kPageBytes;
     missing_end = number * kPageBytes + name.length;
   }
-  ask();
+  if (missing_end > missing_begin) base_->ReadAhead(missing_begin, missing_end - missing_begin);
 }
 
 void ReadManyCached(const Directory& base, std::span<ReadRequest> requests,

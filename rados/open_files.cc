@@ -24,6 +24,7 @@ class Ahead {
     parts_.clear();  // waits
     file_->LetGoAhead(length_);
   }
+  bool InChild() const { return file_->InChild(); }
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
@@ -48,10 +49,10 @@ class Reader final : public ReadableFile {
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     ASSIGN_OR_RETURN(const size_t count, file_->PrepareRead(offset, length));
-    // What fails there is read, and told, below.
-    if (const std::unique_ptr<Ahead> ahead = TakeAhead(offset, count);
-        ahead != nullptr && ahead->Copy(offset, count, buffer).ok()) {
-      return count;
+    if (const AheadPtr ahead = TakeAhead(offset, count); ahead != nullptr) {
+      const absl::Status copied = ahead->Copy(offset, count, buffer);
+      if (copied.ok()) return count;
+      if (!absl::IsAborted(copied)) return copied;  // that one reads on, after a fence, by another connection
     }
     std::vector<File::Part> parts;
     file_->BeginRead(offset, count, buffer, nullptr, nullptr, &parts);
@@ -60,37 +61,65 @@ class Reader final : public ReadableFile {
     RETURN_IF_ERROR(status);
     return count;
   }
-  // The next read of these bytes, or of a part of them, takes them along.
+  // A read that begins there, or within, takes the window along, and what it does not take goes. The oldest window goes
+  // where there is no room; it is waited for only if it has not come yet.
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     constexpr size_t kMostWindows = 4;
     const absl::StatusOr<size_t> count = file_->PrepareRead(offset, length);
-    if (!count.ok() || *count == 0 || !file_->TakeAhead(*count)) return;
-    auto ahead = std::make_unique<Ahead>(file_, offset, *count);
-    std::unique_ptr<Ahead> oldest;
+    if (!count.ok() || *count == 0) return;
+    AheadPtr oldest;
+    {
+      MutexLock lock(&mutex_);
+      if (Find(offset, *count) != ahead_.end()) return;
+      if (ahead_.size() >= kMostWindows) {
+        oldest = std::move(ahead_.front());
+        ahead_.pop_front();
+      }
+    }
+    oldest.reset();
+    if (!file_->TakeAhead(*count)) {
+      DropAheads();
+      if (!file_->TakeAhead(*count)) return;
+    }
+    AheadPtr ahead(new Ahead(file_, offset, *count));
     MutexLock lock(&mutex_);
     ahead_.push_back(std::move(ahead));
-    if (ahead_.size() <= kMostWindows) return;
-    oldest = std::move(ahead_.front());
-    ahead_.pop_front();
   }
   absl::StatusOr<uint64_t> Size() const override { return file_->Size(); }
   std::string UniqueId() const override { return complete_ ? file_->UniqueId() : std::string(); }
   File& file() const { return *file_; }
 
  private:
-  std::unique_ptr<Ahead> TakeAhead(uint64_t offset, size_t length) const {
+  // In a forked child librados' threads are missing, and nobody would answer.
+  struct LetGo {
+    void operator()(Ahead* ahead) const {
+      if (!ahead->InChild()) delete ahead;
+    }
+  };
+  using AheadPtr = std::unique_ptr<Ahead, LetGo>;
+  using Aheads = std::deque<AheadPtr>;
+
+  Aheads::iterator Find(uint64_t offset, size_t length) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::find_if(ahead_.begin(), ahead_.end(),
+                        [&](const AheadPtr& ahead) { return ahead->Has(offset, length); });
+  }
+  AheadPtr TakeAhead(uint64_t offset, size_t length) const {
     MutexLock lock(&mutex_);
-    const auto it = std::find_if(ahead_.begin(), ahead_.end(),
-                                 [&](const std::unique_ptr<Ahead>& ahead) { return ahead->Has(offset, length); });
+    const auto it = Find(offset, length);
     if (it == ahead_.end()) return nullptr;
-    std::unique_ptr<Ahead> taken = std::move(*it);
+    AheadPtr taken = std::move(*it);
     ahead_.erase(it);
     return taken;
+  }
+  void DropAheads() const {
+    Aheads gone;
+    MutexLock lock(&mutex_);
+    gone.swap(ahead_);
   }
 
   const std::shared_ptr<File> file_;
   mutable Mutex mutex_;
-  mutable std::deque<std::unique_ptr<Ahead>> ahead_ ABSL_GUARDED_BY(mutex_);
+  mutable Aheads ahead_ ABSL_GUARDED_BY(mutex_);
   const bool complete_;
 };
 

@@ -1,5 +1,7 @@
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_format.h"
@@ -67,6 +69,8 @@ class ShardHost::Held {
 struct ShardHost::State {
   // One at a time opens, closes and splits; taken before `mutex`.
   Mutex changing;
+  bool closed ABSL_GUARDED_BY(changing) = false;
+  std::map<uint64_t, uint64_t> failed_splits ABSL_GUARDED_BY(changing);  // by shard: its epoch
   mutable Mutex mutex;
   std::map<std::string, std::shared_ptr<Held>, std::less<>> held ABSL_GUARDED_BY(mutex);  // by begin
 
@@ -92,6 +96,30 @@ struct ShardHost::State {
 };
 
 namespace {
+
+absl::Status HostIsClosed() { return absl::FailedPreconditionError("the host of shards is closed"); }
+
+// Ranges of shards are bytewise: in another order they are other keys.
+absl::Status CheckOrder(DB& db, const ColumnFamily& family) {
+  const std::optional<std::string> options = db.GetProperty(family, "sepal.options");
+  if (options.has_value() && options->find("comparator: sepal.BytewiseComparator\n") != std::string::npos) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrFormat("column family \"%s\" is not in bytewise order, and cannot be split", Printable(family.name())));
+}
+
+absl::Status CheckNothingPrepared(DB& db) {
+  ASSIGN_OR_RETURN(const std::vector<PreparedTransaction> prepared, db.PreparedTransactions());
+  if (prepared.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the transaction \"%s\" is prepared: a shard is split when none is", Printable(prepared.front().name)));
+}
+
+bool HasStopped(DB& db) {
+  const std::optional<std::string> error = db.GetProperty("sepal.background-error");
+  return error.has_value() && *error != "OK";
+}
 
 absl::Status ForEachFamily(DB& db, const std::function<absl::Status(const ColumnFamily&)>& visit) {
   for (const std::string& name : db.ColumnFamilyNames()) {
@@ -149,6 +177,7 @@ std::vector<Shard> ShardHost::List() const {
 
 absl::Status ShardHost::Close() {
   MutexLock lock(&state_->changing);
+  state_->closed = true;
   absl::Status status;
   for (const std::shared_ptr<Held>& held : state_->All()) KeepFirst(&status, state_->Remove(held.get()));
   return status;
@@ -156,6 +185,7 @@ absl::Status ShardHost::Close() {
 
 absl::Status ShardHost::Refresh() {
   MutexLock lock(&state_->changing);
+  if (state_->closed) return HostIsClosed();
   RETURN_IF_ERROR(map_->Refresh());
   absl::Status status = CloseOthers();
   KeepFirst(&status, OpenMine());
@@ -165,11 +195,23 @@ absl::Status ShardHost::Refresh() {
     if (ready.ok()) ready = MakeReady(held.get());
     KeepFirst(&status, ready);
     const absl::StatusOr<Shard> now = map_->Get(held->shard().id);
-    if (now.ok() && now->owner == owner_ && now->split.has_value()) {
-      KeepFirst(&status, SplitHeld(held.get(), *now->split));
-    }
+    if (!now.ok() || now->owner != owner_ || !now->split.has_value()) continue;
+    const auto failed = state_->failed_splits.find(now->id);
+    if (failed != state_->failed_splits.end() && failed->second == now->epoch) continue;
+    const absl::Status split = SplitHeld(held.get(), *now);
+    if (!split.ok()) state_->failed_splits[now->id] = now->epoch;
+    KeepFirst(&status, split);
   }
   return status;
+}
+
+// Others only ask for splits of a shard that this host has. Whatever else has changed, its database may have been
+// another's meanwhile.
+bool ShardHost::StaysOpen(Held* held, const Shard& now) const {
+  const Shard& shard = held->shard();
+  if (now.owner != owner_ || now.begin != shard.begin || now.end != shard.end || HasStopped(held->db())) return false;
+  const bool asked = now.epoch == shard.epoch + 1 && now.split.has_value() && !shard.split.has_value();
+  return now.epoch == shard.epoch || asked;
 }
 
 // One that was taken over says Aborted as it is closed, which is no news.
@@ -177,30 +219,36 @@ absl::Status ShardHost::CloseOthers() {
   absl::Status status;
   for (const std::shared_ptr<Held>& held : state_->All()) {
     const absl::StatusOr<Shard> now = map_->Get(held->shard().id);
-    if (now.ok() && now->owner == owner_) continue;
+    if (now.ok() && StaysOpen(held.get(), *now)) continue;
     const absl::Status closed = state_->Remove(held.get());
     if (!absl::IsAborted(closed)) KeepFirst(&status, closed);
   }
   return status;
 }
 
+// That row counts which is read once the database is open: from then on nobody else has it, unless this host is fenced.
 absl::Status ShardHost::OpenMine() {
   absl::Status status;
-  for (const Shard& shard : map_->List()) {
-    if (shard.owner != owner_) continue;
-    if (const std::shared_ptr<Held> held = HolderOf(shard.begin); held != nullptr && held->shard().id == shard.id) {
+  for (const Shard& listed : map_->List()) {
+    if (listed.owner != owner_) continue;
+    if (const std::shared_ptr<Held> held = HolderOf(listed.begin); held != nullptr && held->shard().id == listed.id) {
       continue;
     }
-    absl::StatusOr<Opened> opened = open_(shard);
+    RETURN_IF_ERROR(map_->Refresh());
+    absl::StatusOr<Shard> row = map_->Get(listed.id);
+    if (!row.ok() || row->owner != owner_) continue;
+    // What is trimmed by a row must not come back with a map that has lost the row.
+    if (row->untrimmed) RETURN_IF_ERROR(map_->Settle());
+    absl::StatusOr<Opened> opened = open_(*row);
     if (!opened.ok()) {
       KeepFirst(&status, opened.status());
       continue;
     }
-    const auto held = std::make_shared<Held>(shard, *std::move(opened));
-    if (const absl::Status trimmed = Trim(held.get()); !trimmed.ok()) {
-      KeepFirst(&status, trimmed);
-      continue;  // it closes
-    }
+    RETURN_IF_ERROR(map_->Refresh());
+    row = map_->Get(listed.id);
+    if (!row.ok() || row->owner != owner_) continue;  // it closes
+    const auto held = std::make_shared<Held>(*row, *std::move(opened));
+    KeepFirst(&status, Trim(held.get()));  // if it fails, what is not the shard's is there still, and not asked for
     state_->Add(held);
   }
   return status;
@@ -212,6 +260,7 @@ absl::Status ShardHost::Trim(Held* held) {
   if (!shard.untrimmed) return absl::OkStatus();
   DB& db = held->db();
   const auto delete_others = [&](const ColumnFamily& family) -> absl::Status {
+    RETURN_IF_ERROR(CheckOrder(db, family));
     if (!shard.begin.empty()) RETURN_IF_ERROR(db.DeleteRange(family, "", shard.begin));
     if (shard.end.has_value()) RETURN_IF_ERROR(db.DeleteRange(family, *shard.end, std::nullopt));
     return absl::OkStatus();
@@ -222,15 +271,15 @@ absl::Status ShardHost::Trim(Held* held) {
 
 // Gives the space back, and says in the map that there is nothing left to do.
 absl::Status ShardHost::MakeReady(Held* held) {
-  const Shard shard = held->shard();
+  ASSIGN_OR_RETURN(const Shard shard, map_->Get(held->shard().id));
   if (!shard.unmade && !shard.untrimmed && !shard.take_over) return absl::OkStatus();
   if (shard.untrimmed) {
     DB& db = held->db();
     RETURN_IF_ERROR(
         ForEachFamily(db, [&](const ColumnFamily& family) { return db.CompactRange(family, {.covered_only = true}); }));
   }
-  ASSIGN_OR_RETURN(Shard ready, map_->MarkReady(shard));
-  ASSIGN_OR_RETURN(ready, map_->Get(shard.id));
+  RETURN_IF_ERROR(map_->MarkReady(shard).status());
+  ASSIGN_OR_RETURN(Shard ready, map_->Get(shard.id));
   held->Bar();
   held->set_shard(std::move(ready));
   held->Unbar();
@@ -239,40 +288,49 @@ absl::Status ShardHost::MakeReady(Held* held) {
 
 absl::Status ShardHost::Split(std::string_view key) {
   MutexLock lock(&state_->changing);
+  if (state_->closed) return HostIsClosed();
   RETURN_IF_ERROR(map_->Refresh());
   const std::shared_ptr<Held> held = HolderOf(key);
   if (held == nullptr || !held->shard().Contains(key)) {
     return absl::AbortedError(absl::StrFormat("the shard of the key \"%s\" is not open here", Printable(key)));
   }
   ASSIGN_OR_RETURN(const Shard now, map_->Get(held->shard().id));
-  RETURN_IF_ERROR(map_->AskToSplit(now, key).status());
-  return SplitHeld(held.get(), key);
+  if (!StaysOpen(held.get(), now)) {
+    return absl::AbortedError(absl::StrFormat("shard %u has changed: Refresh first", now.id));
+  }
+  ASSIGN_OR_RETURN(const Shard asked, map_->AskToSplit(now, key));
+  const absl::Status split = SplitHeld(held.get(), asked);
+  if (!split.ok()) state_->failed_splits[asked.id] = asked.epoch;
+  return split;
 }
 
 // The database is copied by links, and each of the two then forgets what is the other's. What was written to the
 // database after the copy would be lost to the new shard: so the shard is barred from before the copy until the map
 // has changed, and where it is not certain whether it has, the shard is closed, and opened as the map then says.
-absl::Status ShardHost::SplitHeld(Held* held, std::string_view key) {
+// `asked` is the row by which it was decided: the map refuses if it has changed since.
+absl::Status ShardHost::SplitHeld(Held* held, const Shard& asked) {
   DB& db = held->db();
+  RETURN_IF_ERROR(ForEachFamily(db, [&](const ColumnFamily& family) { return CheckOrder(db, family); }));
+  RETURN_IF_ERROR(CheckNothingPrepared(db));
   // Before works have to wait.
   RETURN_IF_ERROR(ForEachFamily(db, [&](const ColumnFamily& family) { return db.Flush(family); }));
   ASSIGN_OR_RETURN(const Shard added, map_->Reserve());
-  ASSIGN_OR_RETURN(const Shard seen, map_->Get(held->shard().id));
   std::shared_ptr<Held> other;
   {
     held->Bar();
     const absl::Cleanup unbar = [&] { held->Unbar(); };
+    RETURN_IF_ERROR(CheckNothingPrepared(db));
     RETURN_IF_ERROR(db.Checkpoint(added.database));
-    const absl::Status split = map_->Split(seen, key, added);
-    if (absl::IsAborted(split) || absl::IsUnavailable(split)) return split;
-    if (!split.ok()) {
+    const absl::Status split = map_->Split(asked, *asked.split, added);
+    if (absl::IsUnknown(split)) {
       state_->Remove(held).IgnoreError();
       return split;
     }
-    ASSIGN_OR_RETURN(Shard kept, map_->Get(seen.id));
+    RETURN_IF_ERROR(split);
+    ASSIGN_OR_RETURN(Shard kept, map_->Get(asked.id));
     held->set_shard(std::move(kept));
     RETURN_IF_ERROR(Trim(held));
-    const Shard theirs = map_->Find(key);
+    const Shard theirs = map_->Find(*asked.split);
     ASSIGN_OR_RETURN(Opened opened, open_(theirs));
     other = std::make_shared<Held>(theirs, std::move(opened));
     RETURN_IF_ERROR(Trim(other.get()));

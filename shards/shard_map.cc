@@ -49,6 +49,21 @@ absl::Status CheckSplit(const Shard& shard, std::string_view key) {
                                                     key == shard.begin ? "its first one" : "not in it"));
 }
 
+absl::Status NoChange(ShardRows*) { return absl::OkStatus(); }
+
+absl::Status CheckEmpty(DB& db, std::string_view path) {
+  ScanRange all = db.Scan();
+  absl::Status status;
+  for (const auto& [key, value] : all) {
+    status = key == kMapRow
+                 ? absl::AlreadyExistsError(absl::StrFormat("%s: there is a map of shards", path))
+                 : absl::FailedPreconditionError(absl::StrFormat("%s holds a database that is no map of shards", path));
+    break;
+  }
+  const absl::Status scanned = all.status();
+  return status.ok() ? scanned : status;
+}
+
 std::string DatabaseOf(const ShardRows& rows, uint64_t id) { return absl::StrFormat("%s/%06d", rows.databases, id); }
 
 }  // namespace
@@ -59,13 +74,20 @@ struct ShardMap::Impl {
     options.create_if_missing = options.error_if_exists = options.read_only = options.take_over = false;
     options.follow_milliseconds = 0;
   }
-  absl::StatusOr<std::unique_ptr<DB>> OpenToChange() const;
-  absl::Status Change(const std::function<absl::Status(ShardRows*)>& change);
+  absl::StatusOr<std::unique_ptr<DB>> OpenToChange(uint64_t patience) const;
+  // Unknown: it may have been made, or not; then `in_doubt` is set. Every other error: it has not.
+  absl::Status Change(uint64_t patience, const std::function<absl::Status(ShardRows*)>& change)
+      ABSL_LOCKS_EXCLUDED(busy);
+  absl::Status Change(const std::function<absl::Status(ShardRows*)>& change) {
+    return Change(patience_micros.load(std::memory_order_relaxed), change);
+  }
+  absl::Status ChangeAlone(uint64_t patience, const std::function<absl::Status(ShardRows*)>& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy);
   // Of the shard as `seen` has it, which gets another epoch.
   absl::StatusOr<Shard> ChangeShard(const Shard& seen, const std::function<absl::Status(Shard*)>& change);
-  void Publish(ShardRows now) {
+  void Publish(ShardRows now, bool anew = false) {
     MutexLock lock(&mutex);
-    if (now.epoch >= rows.epoch) rows = std::move(now);
+    if (anew || now.epoch >= rows.epoch) rows = std::move(now);
   }
 
   Options options;
@@ -74,15 +96,16 @@ struct ShardMap::Impl {
   // One at a time reads the map, or changes it.
   Mutex busy;
   std::unique_ptr<DB> view ABSL_GUARDED_BY(busy);
+  bool in_doubt ABSL_GUARDED_BY(busy) = false;
   std::atomic<uint64_t> patience_micros{10'000'000};
   mutable Mutex mutex;
   ShardRows rows ABSL_GUARDED_BY(mutex);
 };
 
 // Another's change takes some milliseconds; what a dead one has locked on a shared store is free after its lease.
-absl::StatusOr<std::unique_ptr<DB>> ShardMap::Impl::OpenToChange() const {
+absl::StatusOr<std::unique_ptr<DB>> ShardMap::Impl::OpenToChange(uint64_t patience) const {
   constexpr uint64_t kPauseMicros = 5000;
-  const uint64_t until = clock->MonotonicMicros() + patience_micros.load(std::memory_order_relaxed);
+  const uint64_t until = clock->MonotonicMicros() + patience;
   while (true) {
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
     if (!absl::IsUnavailable(db.status()) || clock->MonotonicMicros() >= until) return db;
@@ -90,9 +113,13 @@ absl::StatusOr<std::unique_ptr<DB>> ShardMap::Impl::OpenToChange() const {
   }
 }
 
-absl::Status ShardMap::Impl::Change(const std::function<absl::Status(ShardRows*)>& change) {
+absl::Status ShardMap::Impl::Change(uint64_t patience, const std::function<absl::Status(ShardRows*)>& change) {
   MutexLock lock(&busy);
-  ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToChange());
+  return ChangeAlone(patience, change);
+}
+
+absl::Status ShardMap::Impl::ChangeAlone(uint64_t patience, const std::function<absl::Status(ShardRows*)>& change) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToChange(patience));
   ASSIGN_OR_RETURN(const ShardRows before, ReadRows(*db));
   ShardRows now = before;
   RETURN_IF_ERROR(change(&now));
@@ -105,7 +132,12 @@ absl::Status ShardMap::Impl::Change(const std::function<absl::Status(ShardRows*)
       batch.Put(ShardKey(begin), EncodeShardRow(shard));
     }
   }
-  RETURN_IF_ERROR(db->Write(batch, {.sync = true}));
+  if (const absl::Status written = db->Write(batch, {.sync = true}); !written.ok()) {
+    in_doubt = true;
+    return absl::UnknownError(absl::StrFormat("%s: whether the map has changed is not known; look again: %s", path,
+                                              ToStd(written.message())));
+  }
+  in_doubt = false;
   RETURN_IF_ERROR(now.Link());
   Publish(std::move(now));
   db->Close().IgnoreError();  // the change is durable
@@ -138,11 +170,13 @@ absl::Status ShardMap::Create(const Options& options, std::string_view path, con
   Options to_make = options;
   to_make.create_if_missing = true;
   ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, DB::Open(to_make, path));
-  ShardRows rows{.epoch = 1, .next_id = 2, .databases = create.databases, .shards = {}};
+  RETURN_IF_ERROR(CheckEmpty(*db, path));
+  const ShardRows rows{.epoch = 1, .next_id = 2, .databases = create.databases, .shards = {}};
   const Shard first{.id = 1, .database = DatabaseOf(rows, 1), .owner = create.owner, .epoch = 1, .unmade = true};
-  ASSIGN_OR_RETURN(const bool made, db->PutIfAbsent(kMapRow, EncodeMapRow(rows), {.sync = true}));
-  if (!made) return absl::AlreadyExistsError(absl::StrFormat("%s: there is a map of shards", path));
-  RETURN_IF_ERROR(db->Put(ShardKey(""), EncodeShardRow(first), {.sync = true}));
+  WriteBatch batch;
+  batch.Put(kMapRow, EncodeMapRow(rows));
+  batch.Put(ShardKey(""), EncodeShardRow(first));
+  RETURN_IF_ERROR(db->Write(batch, {.sync = true}));
   return db->Close();
 }
 
@@ -154,17 +188,26 @@ absl::StatusOr<std::unique_ptr<ShardMap>> ShardMap::Open(const Options& options,
 
 absl::Status ShardMap::Refresh() {
   MutexLock lock(&impl_->busy);
-  if (impl_->view == nullptr) {
+  if (impl_->in_doubt) RETURN_IF_ERROR(impl_->ChangeAlone(impl_->patience_micros.load(), NoChange));
+  bool anew = impl_->view == nullptr;
+  if (!anew) {
+    const absl::Status caught_up = impl_->view->CatchUp();
+    anew = absl::IsFailedPrecondition(caught_up);  // the map is another one now, restored from a backup
+    if (!anew) RETURN_IF_ERROR(caught_up);
+  }
+  if (anew) {
+    impl_->view.reset();
     Options to_read = impl_->options;
     to_read.read_only = true;
     ASSIGN_OR_RETURN(impl_->view, DB::Open(to_read, impl_->path));
-  } else {
-    RETURN_IF_ERROR(impl_->view->CatchUp());
   }
   ASSIGN_OR_RETURN(ShardRows rows, ReadRows(*impl_->view));
-  impl_->Publish(std::move(rows));
+  impl_->Publish(std::move(rows), anew);
   return absl::OkStatus();
 }
+
+// Whoever opens the map for writing reads all that was logged, and fences whoever was writing; a change is synced.
+absl::Status ShardMap::Settle() { return impl_->Change(NoChange); }
 
 Shard ShardMap::Find(std::string_view key) const {
   MutexLock lock(&impl_->mutex);
@@ -221,11 +264,12 @@ absl::StatusOr<Shard> ShardMap::Reserve() {
 }
 
 absl::Status ShardMap::Split(const Shard& seen, std::string_view key, const Shard& added) {
+  constexpr uint64_t kPatienceMicros = 300'000;  // works wait for it
   RETURN_IF_ERROR(CheckSplit(seen, key));
-  return impl_->Change([&](ShardRows* rows) -> absl::Status {
+  return impl_->Change(kPatienceMicros, [&](ShardRows* rows) -> absl::Status {
     Shard* const row = Row(seen.id, rows);
     if (row == nullptr) return NoShard(seen.id);
-    if (row->epoch != seen.epoch) return HasChanged(seen, *row);
+    if (row->epoch != seen.epoch || row->split != key) return HasChanged(seen, *row);
     ++row->epoch;
     row->split.reset();
     row->untrimmed = true;

@@ -78,7 +78,8 @@ class ShardMap {
   absl::Status Refresh();
 
   // Changes. Each is durable when it returns, and the view has it. Unavailable: others were changing the map for as
-  // long as `patience`. Aborted: the shard has changed since `seen` was read; look again.
+  // long as `patience`. Aborted: the shard has changed since `seen` was read; look again. Unknown: the change may have
+  // been made or not; the next Refresh makes sure.
   //
   // Gives the shard to another owner, to whom it goes as soon as the one that has it notices. `take_over`: at once; the
   // database's file system fences who has it, alive or not (Options::take_over).
@@ -92,8 +93,11 @@ class ShardMap {
   //
   // An id for a shard to come, and the path of its database.
   absl::StatusOr<Shard> Reserve();
-  // Parts `seen`: it keeps the keys before `key`, `added` gets the others. Both are untrimmed.
+  // Parts `seen`, of which a split at `key` was asked: it keeps the keys before `key`, `added` gets the others. Both
+  // are untrimmed.
   absl::Status Split(const Shard& seen, std::string_view key, const Shard& added);
+  // Makes what the view shows durable, and has nothing come behind it that another was about to write.
+  absl::Status Settle();
   // The database is there, and holds the shard's keys only.
   absl::StatusOr<Shard> MarkReady(const Shard& seen);
 
@@ -104,7 +108,11 @@ class ShardMap {
 };
 
 // The shards that a process owns, with their databases open. The program calls Refresh each so many milliseconds, from
-// one thread or several.
+// one thread or several. No two hosts have one name.
+//
+// All column families must be in bytewise order. A shard is not split while it has prepared transactions
+// (FailedPrecondition), and no transaction may be kept from one call of With to the next: the shard may be split
+// between.
 //
 // Safe for concurrent use.
 class ShardHost {
@@ -135,7 +143,9 @@ class ShardHost {
   absl::Status WithShard(std::string_view key, const std::function<absl::Status(DB& db, const Shard& shard)>& work);
 
   // Reads the map; closes the shards that are now another's, opens those that have become this host's, and splits those
-  // of which that is asked. Goes on after an error, and returns the first: what has failed is tried again by the next.
+  // of which that is asked. Closes and opens anew what was changed by others, or has stopped after an error. Goes on
+  // after an error, and returns the first: what has failed is tried again by the next, but for a split, which is to be
+  // asked for again; its copy of the database, which no shard names, can be removed. FailedPrecondition after Close.
   absl::Status Refresh();
   // Splits the shard that has `key` at it, as after AskToSplit.
   absl::Status Split(std::string_view key);
@@ -146,8 +156,9 @@ class ShardHost {
  private:
   class Held;
   absl::Status CloseOthers();
+  bool StaysOpen(Held* held, const Shard& now) const;
   absl::Status OpenMine();
-  absl::Status SplitHeld(Held* held, std::string_view key);
+  absl::Status SplitHeld(Held* held, const Shard& asked);
   absl::Status Trim(Held* held);
   absl::Status MakeReady(Held* held);
   std::shared_ptr<Held> HolderOf(std::string_view key) const;

@@ -121,7 +121,7 @@ class ReadAhead {
   // The file's store gets it while this window is used.
   void AskForNext(uint64_t limit) const {
     const uint64_t next = begin_ + size_;
-    if (next < limit) table_.file->ReadAhead(next, std::min(std::min(2 * next_, largest_), limit - next));
+    if (next < limit) table_.file->ReadAhead(next, std::min(std::min({2 * next_, 2 * size_, largest_}), limit - next));
   }
   absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length, char* to) const {
     const PerfTimer timer(PerfPart::kRead);

@@ -146,7 +146,7 @@ void TableSearch::AskGuard() {
       pin = table_.source->GetCached(handle, UnitKind::kGuard, &table_.guard_hint);
       if (pin) bytes = pin.bytes();  // otherwise it says "maybe"
     } else {
-      if (table_.options.remote) AskForLeafAhead();
+      if (table_.options.remote && !among_many_) AskForLeafAhead();
       bytes = Fetch(handle, UnitKind::kGuard, /*fill_cache=*/true, &table_.guard_hint, &pin);
       if (bytes.empty()) return;
     }

@@ -211,9 +211,45 @@ TEST_F(ShardsTest, NoShardIsHostedTwiceUnderOneKey) {
   EXPECT_EQ(a_.map->Assign(unknown, "b").status().code(), absl::StatusCode::kNotFound);
   ASSERT_OK(a_.host->Close());
   EXPECT_EQ(a_.Get("k"), "UNAVAILABLE");
-  EXPECT_EQ(a_.host->Split("k").code(), absl::StatusCode::kAborted);
-  ASSERT_OK(a_.host->Refresh());
+  EXPECT_EQ(a_.host->Split("k").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(a_.host->Refresh().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_OK(a_.Start());
   EXPECT_EQ(a_.Get("k"), "NOT_FOUND");
+}
+
+// It was another's meanwhile, who has written to it: what is open here is of the past.
+TEST(ShardsTakeOverTest, AShardThatComesBackIsOpenedAnew) {
+  MemoryFileSystem store(kSharedStore);
+  MemoryFileSystem other = store.AnotherClient();
+  ASSERT_OK(ShardMap::Create(SmallOptions(&store), "map", {.databases = "shards", .owner = "a"}));
+  Process a(&store, "a");
+  Process b(&other, "b");
+  ASSERT_OK(a.Start());
+  ASSERT_OK(b.Start());
+  ASSERT_OK(a.Put("k", "a's"));
+  ASSERT_OK(b.map->Assign(b.map->Find(""), "b", /*take_over=*/true));
+  ASSERT_OK(b.host->Refresh());
+  ASSERT_OK(b.Put("k", "b's"));
+  ASSERT_OK(b.map->Assign(b.map->Find(""), "a"));
+  ASSERT_OK(b.host->Refresh());
+  // What a has open is closed, whether or not its client may open it again.
+  a.host->Refresh().IgnoreError();
+  EXPECT_NE(a.Get("k"), "a's");
+}
+
+TEST_F(ShardsTest, AShardWithAPreparedTransactionIsNotSplit) {
+  std::unique_ptr<Transaction> transaction;
+  ASSERT_OK(a_.host->With("k", [&](DB& db) -> absl::Status {
+    transaction = db.BeginTransaction().value();
+    EXPECT_OK(transaction->Put("k", "v"));
+    return transaction->Prepare("p");
+  }));
+  EXPECT_EQ(a_.host->Split("m").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(a_.map->List().size(), 1u);
+  ASSERT_OK(transaction->Commit());
+  transaction.reset();
+  ASSERT_OK(a_.host->Split("n"));
+  EXPECT_EQ(a_.Get("k"), "v");
 }
 
 TEST(ShardsTakeOverTest, AShardOfADeadOwnerIsTakenOverWithAllThatWasAcknowledged) {

@@ -173,11 +173,14 @@ bool LockTable::Holds(const Request& request) const {
 }
 
 bool LockTable::ConflictsWithLocksOf(const Request& request, const Owner& holder) const {
-  const bool key = std::any_of(holder.keys_.begin(), holder.keys_.end(), [&](const Lock* lock) {
-    if (!Overlaps(request, *lock)) return false;
-    return std::any_of(lock->holders.begin(), lock->holders.end(),
+  const auto holds = [&](const Lock& lock) {
+    return std::any_of(lock.holders.begin(), lock.holders.end(),
                        [&](const Holder& each) { return each.owner == &holder && Conflict(each.mode, request.mode); });
-  });
+  };
+  const bool key = request.lock != nullptr
+                       ? holds(*request.lock)
+                       : std::any_of(holder.keys_.begin(), holder.keys_.end(),
+                                     [&](const Lock* lock) { return Overlaps(request, *lock) && holds(*lock); });
   if (key || holder.ranges_ == 0) return key;
   return std::any_of(ranges_.begin(), ranges_.end(), [&](const RangeLock& held) {
     return held.owner == &holder && Conflict(held.mode, request.mode) && Overlaps(request, held);
@@ -315,6 +318,7 @@ absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeou
   if (closed_) return Closed();
   line_.push_back(request);
   BreakDeadlocks(request);
+  GrantWaiting();  // by this wait another may have come to wait for one who was behind it in line
   const uint64_t deadline =
       clock_->MonotonicMicros() + 1000 * std::min(kMostMillis, static_cast<uint64_t>(timeout.count()));
   while (request->state == Request::State::kWaiting) {

@@ -131,8 +131,6 @@ void TransactionImpl::End(State state) {
 
 absl::Status TransactionImpl::EndIfAborted(absl::Status status) {
   if (!absl::IsAborted(status)) return status;
-  // The database was taken over, which is no conflict: nobody knows what became of the commit.
-  if (const TransactionHost* const host = context_->host(); host != nullptr && !host->WhyStopped().ok()) return status;
   End(State::kRolledBack);
   aborted_ = status;
   return status;
@@ -362,6 +360,8 @@ absl::Status TransactionImpl::Commit(const WriteOptions& options) {
   const absl::Status status = checked        ? CommitIfUnchanged(batch_->bytes(), options, pessimistic())
                               : options.sync ? database().Sync()
                                              : absl::OkStatus();
+  // Where the database was taken over it is no conflict: nobody knows what became of the commit.
+  if (!status.ok() && context_->host() != nullptr && !context_->host()->WhyStopped().ok()) return status;
   RETURN_IF_ERROR(EndIfAborted(status));
   End(State::kCommitted);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <random>
 
 #include "absl/strings/str_format.h"
 #include "db/doctor/kept_families.h"
@@ -167,8 +168,10 @@ class SplitShardVerb final : public ShardVerb {
   // Owns the shard meanwhile, under a name of its own.
   absl::Status SplitHere(ShardMap* map, const Shard& shard, const std::string& key) const {
     ASSIGN_OR_RETURN(const PathInFiles at, Locate());
-    const std::string own_name = absl::StrFormat("sepal shard split %d", getpid());
-    RETURN_IF_ERROR(map->Assign(shard, own_name).status());
+    // Of no other process, on whatever machine.
+    std::random_device random;
+    const std::string own_name = absl::StrFormat("sepal shard split %08x%08x", random(), random());
+    RETURN_IF_ERROR(map->Assign(shard, own_name, shard.take_over).status());
     ShardHost host(map, own_name, [&](const Shard& mine) { return OpenShard(at.files, mine); });
     absl::Status status = host.Refresh();
     if (status.ok()) status = host.Split(key);
@@ -184,6 +187,7 @@ class SplitShardVerb final : public ShardVerb {
     Options options;
     options.env.file_system = files;
     options.create_if_missing = shard.unmade;
+    options.take_over = shard.take_over;
     if (auto kept = KeptFamilies(files, shard.database, ""); kept.ok()) options.column_families = *std::move(kept);
     ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(options, shard.database));
     return ShardHost::Opened{.db = std::move(db)};

@@ -294,6 +294,29 @@ TEST_F(LockTableTest, ARequestForARangeDoesNotOvertakeThoseWhoWaitForOthers) {
   EXPECT_EQ(order, "b a ");
 }
 
+// `b` stands in line behind `d`, who waits for `a`. Once `a` waits for `b`, `d` does too, and `b` need not wait for it.
+TEST_F(LockTableTest, AWaitLetsInWhoWasBehindOneThatNowWaitsForIt) {
+  LockTable::Owner d{4};
+  ASSERT_OK(Lock(&a, "k", LockMode::kShared));
+  ASSERT_OK(Lock(&b, "m"));
+  std::string order;
+  const auto ask = [&](LockTable::Owner* owner, std::string_view key, LockMode mode, uint64_t after, const char* name) {
+    world.Spawn([&, owner, key, mode, after, name] {
+      world.SleepMicros(after);
+      EXPECT_OK(Lock(owner, key, mode, milliseconds(10'000)));
+      order += name;
+      locks.ReleaseAll(owner);
+    });
+  };
+  ask(&d, "k", LockMode::kExclusive, 0, "d ");
+  ask(&b, "k", LockMode::kShared, 1000, "b ");
+  ask(&a, "m", LockMode::kExclusive, 2000, "a ");
+  const uint64_t began = world.MonotonicMicros();
+  world.RunUntilIdle();
+  EXPECT_LT(world.MonotonicMicros() - began, 1'000'000u);
+  EXPECT_EQ(order, "b a d ");
+}
+
 TEST_F(LockTableTest, OnceItIsClosedNobodyWaits) {
   ASSERT_OK(Lock(&a, "k"));
   absl::Status waiting;
