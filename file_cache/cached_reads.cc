@@ -93,13 +93,10 @@ class PagedRead {
     fetched_ = std::make_unique_for_overwrite<char[]>(bytes);
     return {.file = &reader_.base(), .offset = begin, .length = bytes, .buffer = fetched_.get()};
   }
-  // Keeps the pages. What cannot be had with whole pages is read without.
-  absl::StatusOr<size_t> TakeRemoteRead(const ReadRequest& result) {
-    // Where nobody answers, a second read would wait as long again.
-    if (absl::IsUnavailable(result.status) || absl::IsInternal(result.status) || absl::IsAborted(result.status) ||
-        absl::IsDeadlineExceeded(result.status)) {
-      return result.status;
-    }
+  // Keeps the pages. What cannot be had with whole pages is read without; but not of many, where nobody may answer, and
+  // each would wait as long as all together have waited.
+  absl::StatusOr<size_t> TakeRemoteRead(const ReadRequest& result, bool among_many) {
+    if (among_many && !result.status.ok()) return result.status;
     if (!result.status.ok() || result.bytes_read != result.length) {
       return reader_.base().Read(offset_, length_, buffer_);
     }
@@ -179,7 +176,7 @@ absl::StatusOr<size_t> CachedReader::Read(uint64_t offset, size_t length, char* 
   const absl::StatusOr<size_t> got = base_->Read(remote.offset, remote.length, remote.buffer);
   remote.status = got.status();
   remote.bytes_read = got.value_or(0);
-  return read.TakeRemoteRead(remote);
+  return read.TakeRemoteRead(remote, /*among_many=*/false);
 }
 
 size_t CachedReader::ReadCached(uint64_t offset, size_t length, char* buffer) const {
@@ -265,7 +262,7 @@ void ReadManyCached(const Directory& base, std::span<ReadRequest> requests,
     ReadRequest& request = requests[of_remote[i]];
     absl::StatusOr<size_t> got = result.bytes_read;
     if (paged[i] != nullptr) {
-      got = paged[i]->TakeRemoteRead(result);
+      got = paged[i]->TakeRemoteRead(result, /*among_many=*/true);
     } else if (!result.status.ok()) {
       got = result.status;
     }
