@@ -20,6 +20,7 @@ namespace file_cache {
 namespace {
 
 constexpr uint64_t kFewestBytes = uint64_t{1} << 20;
+constexpr uint64_t kMostBytes = uint64_t{16} << 40;  // the index is 25 GiB then
 
 // Logs and manifests are read once; what is read again and again, and never changes once it is complete, is kept.
 bool IsKept(std::string_view name) {
@@ -268,6 +269,11 @@ absl::StatusOr<std::unique_ptr<CachedFileSystem>> CachedFileSystem::Open(FileSys
   if (options.bytes < file_cache::kFewestBytes) {
     return absl::InvalidArgumentError(
         absl::StrFormat("cache: %d bytes are too few: at least %d", options.bytes, file_cache::kFewestBytes));
+  }
+  if (options.bytes > file_cache::kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("cache: %d bytes are too many: at most %d, and 25 bytes of memory go with each 16 KiB",
+                        options.bytes, file_cache::kMostBytes));
   }
   absl::StatusOr<std::unique_ptr<file_cache::PageStore>> store = file_cache::PageStore::Open(options);
   const absl::Status status = store.status();

@@ -40,7 +40,7 @@ class PageStore;
 struct CacheOptions {
   // On a local disk; made if it is missing. It belongs to the cache.
   std::string directory = {};
-  // The most that the directory may take; at least 1 MiB.
+  // The most that the directory may take; from 1 MiB to 16 TiB.
   uint64_t bytes = uint64_t{10} << 30;
   // Where `directory` lies. Null: the operating system's.
   FileSystem* file_system = nullptr;

@@ -346,6 +346,8 @@ TEST_F(CachedFileSystemTest, ASecondHolderGoesOnWithoutACacheAndSaysSo) {
 TEST_F(CachedFileSystemTest, OptionsOutOfRangeAreInvalid) {
   EXPECT_TRUE(absl::IsInvalidArgument(CachedFileSystem::Open(&memory_, {}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(CachedFileSystem::Open(&memory_, {.directory = "/x", .bytes = 1000}).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(CachedFileSystem::Open(&memory_, {.directory = "/x", .bytes = UINT64_MAX}).status()));
 }
 
 TEST_F(CachedFileSystemTest, ADirectoryThatIsRemovedBeneathItDoesNoHarm) {
