@@ -6,10 +6,6 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(sepal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sepal")
-if(TARGET sepal_simulation)
-  list(APPEND SEPAL_LIBRARIES sepal_simulation)
-endif()
-list(APPEND SEPAL_LIBRARIES sepal_shards)
 install(TARGETS ${SEPAL_LIBRARIES} EXPORT sepalTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT devel

@@ -146,41 +146,18 @@ macro(sepal_filter_library)
   add_library(sepal::filter ALIAS sepal_filter)
 endmacro()
 
-# sepal::file_cache, over the static library.
-macro(sepal_file_cache_library)
-  file(GLOB file_cache_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/file_cache/*.cc")
-  add_library(sepal_file_cache STATIC ${file_cache_sources})
-  list(APPEND SEPAL_LIBRARIES sepal_file_cache)
-  target_include_directories(sepal_file_cache PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(sepal_file_cache PUBLIC sepal_static
+# A library of its own over the static one, sepal::NAME, of the sources in a directory.
+#   sepal_library_beside(NAME DIRECTORY)
+macro(sepal_library_beside name directory)
+  file(GLOB beside_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${directory}/*.cc")
+  add_library(sepal_${name} STATIC ${beside_sources})
+  list(APPEND SEPAL_LIBRARIES sepal_${name})
+  target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(sepal_${name} PUBLIC sepal_static
     PRIVATE $<BUILD_INTERFACE:sepal_settings> ${SEPAL_ABSL_LIBRARIES})
-  set_target_properties(sepal_file_cache PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME file_cache)
-  sepal_precompile(sepal_file_cache sepal_file_cache)
-  add_library(sepal::file_cache ALIAS sepal_file_cache)
-endmacro()
-
-# sepal::simulation, over the static library.
-macro(sepal_simulation)
-  file(GLOB simulation_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/sim/*.cc")
-  add_library(sepal_simulation STATIC ${simulation_sources})
-  target_include_directories(sepal_simulation PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(sepal_simulation PUBLIC sepal_static
-    PRIVATE $<BUILD_INTERFACE:sepal_settings> ${SEPAL_ABSL_LIBRARIES})
-  set_target_properties(sepal_simulation PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME simulation)
-  sepal_precompile(sepal_simulation sepal_simulation)
-  add_library(sepal::simulation ALIAS sepal_simulation)
-endmacro()
-
-# sepal::shards, over the static library.
-macro(sepal_shards_library)
-  file(GLOB shards_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/shards/*.cc")
-  add_library(sepal_shards STATIC ${shards_sources})
-  target_include_directories(sepal_shards PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(sepal_shards PUBLIC sepal_static
-    PRIVATE $<BUILD_INTERFACE:sepal_settings> ${SEPAL_ABSL_LIBRARIES})
-  set_target_properties(sepal_shards PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME shards)
-  sepal_precompile(sepal_shards sepal_shards)
-  add_library(sepal::shards ALIAS sepal_shards)
+  set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
+  sepal_precompile(sepal_${name} sepal_${name})
+  add_library(sepal::${name} ALIAS sepal_${name})
 endmacro()
 
 # sepal::rados, over the static library and sepal::file_cache.

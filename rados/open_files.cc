@@ -50,9 +50,8 @@ class Reader final : public ReadableFile {
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     ASSIGN_OR_RETURN(const size_t count, file_->PrepareRead(offset, length));
     if (const AheadPtr ahead = TakeAhead(offset, count); ahead != nullptr) {
-      const absl::Status copied = ahead->Copy(offset, count, buffer);
-      if (copied.ok()) return count;
-      if (!absl::IsAborted(copied)) return copied;  // that one reads on, after a fence, by another connection
+      RETURN_IF_ERROR(ahead->Copy(offset, count, buffer));
+      return count;
     }
     std::vector<File::Part> parts;
     file_->BeginRead(offset, count, buffer, nullptr, nullptr, &parts);
@@ -61,8 +60,8 @@ class Reader final : public ReadableFile {
     RETURN_IF_ERROR(status);
     return count;
   }
-  // A read that begins there, or within, takes the window along, and what it does not take goes. The oldest window goes
-  // where there is no room; it is waited for only if it has not come yet.
+  // The next read that lies within takes the window, and what it does not want of it goes. Where there is no room the
+  // oldest goes, which is waited for if it has not come yet.
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     constexpr size_t kMostWindows = 4;
     const absl::StatusOr<size_t> count = file_->PrepareRead(offset, length);

@@ -84,7 +84,7 @@ struct ShardHost::State {
     MutexLock lock(&mutex);
     held[each->shard().begin] = each;
   }
-  // What waits at its bar finds no shard then.
+  // Works that wait for it find no shard then.
   absl::Status Remove(Held* each) {
     each->Bar();
     {
@@ -226,7 +226,7 @@ absl::Status ShardHost::CloseOthers() {
   return status;
 }
 
-// That row counts which is read once the database is open: from then on nobody else has it, unless this host is fenced.
+// The row is read again once the database is open: from then on nobody else has it, unless this host is fenced.
 absl::Status ShardHost::OpenMine() {
   absl::Status status;
   for (const Shard& listed : map_->List()) {
@@ -254,7 +254,7 @@ absl::Status ShardHost::OpenMine() {
   return status;
 }
 
-// Nobody sees what lies outside of the shard's range from then on. Of what is cheap.
+// Deletes what lies outside of the shard's range; a compaction gives its space back (MakeReady).
 absl::Status ShardHost::Trim(Held* held) {
   const Shard& shard = held->shard();
   if (!shard.untrimmed) return absl::OkStatus();

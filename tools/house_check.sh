@@ -90,7 +90,7 @@ check_sources() {
         path ~ /^db\/format\/(batch_format|write_batch|table_metadata)\./ || path ~ /^db\/act\/jobs\/range_table\./ ||
         path ~ /^(db\/state\/memtable\/memtable|table\/block\/block_builder|table\/file\/table_verify)\./
     }
-    function product(path) { return path ~ /^(util|filters|table|db|file_cache|bindings)\// }
+    function product(path) { return path ~ /^(util|filters|table|db|file_cache|shards|bindings)\// }
     function report(rule, message) { print FILENAME "\t" rule "\t" message }
     function end_file(most) {
       if (name == "") return

@@ -18,7 +18,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,7 +133,8 @@ class ShardHost {
   ShardHost& operator=(const ShardHost&) = delete;
 
   // Calls `work` with the database of the key's shard, which neither moves nor is split meanwhile: calls of both wait
-  // for the work, and the work for them, under a second. `work` must not call the host. Its status; or Aborted where
+  // for the work, and the work for them, but not for the flush before a split, nor for the compaction after it. `work`
+  // must not call the host. Its status; or Aborted where
   // the shard is another's, whose name the message has: Refresh the map, and pass the request on. Unavailable: the
   // shard is this host's, and not open yet.
   absl::Status With(std::string_view key, const std::function<absl::Status(DB& db)>& work);

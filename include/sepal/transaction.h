@@ -151,7 +151,8 @@ class SEPAL_EXPORT Transaction {
   // kMaxTransactionNameBytes of any bytes. Durable when it returns. From then on nothing can be added to it, and no
   // lock be taken (FailedPrecondition); reads go on, but nothing that they read is checked. AlreadyExists: the name is
   // taken. After Aborted the transaction has been rolled back; after any other error (also DeadlineExceeded: a lock was
-  // not free within `lock_timeout`), if the database still takes writes, it is as before the call.
+  // not free within `lock_timeout`), if the database still takes writes, it is as before the call, but that a
+  // pessimistic one holds the locks that it got by then.
   //
   // Cost: a sync, and its updates are written twice, as a row and then by Commit. While any transaction is prepared,
   // all other writes respect its locks, as those of pessimistic ones. No log is kept for its sake. The first one of a

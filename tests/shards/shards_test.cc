@@ -14,6 +14,7 @@
 #include "sepal/scan.h"
 #include "sepal/simulation/fault_file_system.h"
 #include "sepal/simulation/memory_file_system.h"
+#include "tests/caseless_comparator.h"
 #include "util/thread/sync.h"
 
 #define ASSERT_OK(expression) ASSERT_TRUE(IsOk(expression))
@@ -217,15 +218,23 @@ TEST_F(ShardsTest, NoShardIsHostedTwiceUnderOneKey) {
   EXPECT_EQ(a_.Get("k"), "NOT_FOUND");
 }
 
+// Two clients of one store, which fence each other.
+class ShardsTakeOverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(ShardMap::Create(SmallOptions(&store_), "map", {.databases = "shards", .owner = "a"}));
+    ASSERT_OK(a.Start());
+    ASSERT_OK(b.Start());
+  }
+
+  MemoryFileSystem store_{kSharedStore};
+  MemoryFileSystem other_ = store_.AnotherClient();
+  Process a{&store_, "a"};
+  Process b{&other_, "b"};
+};
+
 // It was another's meanwhile, who has written to it: what is open here is of the past.
-TEST(ShardsTakeOverTest, AShardThatComesBackIsOpenedAnew) {
-  MemoryFileSystem store(kSharedStore);
-  MemoryFileSystem other = store.AnotherClient();
-  ASSERT_OK(ShardMap::Create(SmallOptions(&store), "map", {.databases = "shards", .owner = "a"}));
-  Process a(&store, "a");
-  Process b(&other, "b");
-  ASSERT_OK(a.Start());
-  ASSERT_OK(b.Start());
+TEST_F(ShardsTakeOverTest, AShardThatComesBackIsOpenedAnew) {
   ASSERT_OK(a.Put("k", "a's"));
   ASSERT_OK(b.map->Assign(b.map->Find(""), "b", /*take_over=*/true));
   ASSERT_OK(b.host->Refresh());
@@ -235,6 +244,15 @@ TEST(ShardsTakeOverTest, AShardThatComesBackIsOpenedAnew) {
   // What a has open is closed, whether or not its client may open it again.
   a.host->Refresh().IgnoreError();
   EXPECT_NE(a.Get("k"), "a's");
+}
+
+// What is before a key in one order is behind it in another.
+TEST_F(ShardsTest, AShardWithAFamilyInAnotherOrderIsNotSplit) {
+  static const CaselessComparator caseless;
+  ASSERT_OK(
+      a_.host->With("", [](DB& db) { return db.CreateColumnFamily("caseless", {.comparator = &caseless}).status(); }));
+  EXPECT_EQ(a_.host->Split("m").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(a_.map->List().size(), 1u);
 }
 
 TEST_F(ShardsTest, AShardWithAPreparedTransactionIsNotSplit) {
@@ -252,14 +270,7 @@ TEST_F(ShardsTest, AShardWithAPreparedTransactionIsNotSplit) {
   EXPECT_EQ(a_.Get("k"), "v");
 }
 
-TEST(ShardsTakeOverTest, AShardOfADeadOwnerIsTakenOverWithAllThatWasAcknowledged) {
-  MemoryFileSystem store(kSharedStore);
-  MemoryFileSystem other = store.AnotherClient();
-  ASSERT_OK(ShardMap::Create(SmallOptions(&store), "map", {.databases = "shards", .owner = "a"}));
-  Process a(&store, "a");
-  Process b(&other, "b");
-  ASSERT_OK(a.Start());
-  ASSERT_OK(b.Start());
+TEST_F(ShardsTakeOverTest, AShardOfADeadOwnerIsTakenOverWithAllThatWasAcknowledged) {
   for (int i = 0; i < 100; ++i) ASSERT_OK(a.Put(KeyOf(i), std::to_string(i)));
   ASSERT_OK(b.map->Assign(b.map->Find(""), "b", /*take_over=*/true));
   ASSERT_OK(b.host->Refresh());

@@ -91,7 +91,7 @@ absl::Status Engine::CheckWritable() const {
       absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
 }
 
-absl::Status Engine::WhyStopped() const {
+absl::Status Engine::WritingError() const {
   return state_->stopped.load(std::memory_order_acquire) ? state_->Error() : absl::OkStatus();
 }
 

@@ -209,7 +209,7 @@ class Engine final : public DB, private TransactionHost {
   absl::Status NotOpen() const { return core_->NotOpen(); }
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const override;
-  absl::Status WhyStopped() const override;
+  absl::Status WritingError() const override;
   void JoinGroup();
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;

@@ -24,7 +24,7 @@ class TransactionHost {
   // Whether calls are let in at all: FailedPrecondition after Close, and in a child made by `fork`.
   virtual absl::Status CheckWritable() const = 0;
   // Not ok: writing has ended for good, and why.
-  virtual absl::Status WhyStopped() const = 0;
+  virtual absl::Status WritingError() const = 0;
   // The family that may be written to, and errors as of DB's calls.
   virtual absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) = 0;
   // Writes the batch if the check, which may be null, allows it. `locked`: the caller holds the locks of all its keys.

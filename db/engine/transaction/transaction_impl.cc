@@ -361,7 +361,7 @@ absl::Status TransactionImpl::Commit(const WriteOptions& options) {
                               : options.sync ? database().Sync()
                                              : absl::OkStatus();
   // Where the database was taken over it is no conflict: nobody knows what became of the commit.
-  if (!status.ok() && context_->host() != nullptr && !context_->host()->WhyStopped().ok()) return status;
+  if (!status.ok() && context_->host() != nullptr && !context_->host()->WritingError().ok()) return status;
   RETURN_IF_ERROR(EndIfAborted(status));
   End(State::kCommitted);
   return absl::OkStatus();

@@ -35,6 +35,21 @@ class LockTableTest : public ::testing::Test {
     return locks.LockRange(owner, kFamily, kOrder,
                            {.begin = std::string(begin), .end = std::string(end), .end_inclusive = false}, timeout);
   }
+  // In a thread of its own, after so long: locks the key, notes `name`, and lets go.
+  void Ask(LockTable::Owner* owner, std::string_view key, LockMode mode, uint64_t after_micros, std::string_view name) {
+    world.Spawn([=, this] {
+      world.SleepMicros(after_micros);
+      EXPECT_OK(Lock(owner, key, mode, milliseconds(10'000)));
+      order += std::string(name) + " ";
+      locks.ReleaseAll(owner);
+    });
+  }
+  void Release(LockTable::Owner* owner, uint64_t after_micros) {
+    world.Spawn([=, this] {
+      world.SleepMicros(after_micros);
+      locks.ReleaseAll(owner);
+    });
+  }
   void TearDown() override {
     for (LockTable::Owner* owner : {&a, &b, &c}) locks.ReleaseAll(owner);
     EXPECT_EQ(locks.size(), 0u);
@@ -45,6 +60,7 @@ class LockTableTest : public ::testing::Test {
   MemoryBudget budget{size_t{1} << 20};
   LockTable locks{&budget, &world};
   LockTable::Owner a{1}, b{2}, c{3};
+  std::string order;  // in which they were let in
 };
 
 TEST_F(LockTableTest, AnExclusiveLockKeepsOthersOutUntilItIsReleased) {
@@ -122,41 +138,22 @@ TEST_F(LockTableTest, InAnOrderThatHoldsBytesEqualAKeyIsLockedInAllItsSpellings)
 
 TEST_F(LockTableTest, WaitersAreLetInInTheOrderInWhichTheyCame) {
   ASSERT_OK(Lock(&a, "k"));
-  std::string order;
-  for (LockTable::Owner* owner : {&b, &c}) {
-    world.Spawn([&, owner] {
-      if (owner == &c) world.SleepMicros(1000);
-      ASSERT_OK(Lock(owner, "k", LockMode::kExclusive, milliseconds(1000)));
-      order += owner == &b ? "b" : "c";
-      locks.ReleaseAll(owner);
-    });
-  }
+  Ask(&b, "k", LockMode::kExclusive, 0, "b");
+  Ask(&c, "k", LockMode::kExclusive, 1000, "c");
   world.Spawn([&] {
     world.SleepMicros(100'000);
     EXPECT_EQ(order, "");
     locks.ReleaseAll(&a);
   });
   world.RunUntilIdle();
-  EXPECT_EQ(order, "bc");
+  EXPECT_EQ(order, "b c ");
 }
 
 TEST_F(LockTableTest, AReaderDoesNotOvertakeAWriterThatWaits) {
   ASSERT_OK(Lock(&a, "k", LockMode::kShared));
-  std::string order;
-  world.Spawn([&] {
-    ASSERT_OK(Lock(&b, "k", LockMode::kExclusive, milliseconds(1000)));
-    order += "writer ";
-    locks.ReleaseAll(&b);
-  });
-  world.Spawn([&] {
-    world.SleepMicros(1000);
-    ASSERT_OK(Lock(&c, "k", LockMode::kShared, milliseconds(1000)));
-    order += "reader ";
-  });
-  world.Spawn([&] {
-    world.SleepMicros(100'000);
-    locks.ReleaseAll(&a);
-  });
+  Ask(&b, "k", LockMode::kExclusive, 0, "writer");
+  Ask(&c, "k", LockMode::kShared, 1000, "reader");
+  Release(&a, 100'000);
   world.RunUntilIdle();
   EXPECT_EQ(order, "writer reader ");
 }
@@ -210,42 +207,19 @@ TEST_F(LockTableTest, TwoThatBothWantTheirSharedLockExclusivelyAreADeadlock) {
 // In line before the upgrade stands a writer, which waits for the very lock that is upgraded: no deadlock.
 TEST_F(LockTableTest, AnUpgradeGoesBeforeAWriterThatWaitsForIt) {
   ASSERT_OK(Lock(&a, "k", LockMode::kShared));
-  std::string order;
-  world.Spawn([&] {
-    EXPECT_OK(Lock(&b, "k", LockMode::kExclusive, milliseconds(10'000)));
-    order += "writer ";
-    locks.ReleaseAll(&b);
-  });
-  world.Spawn([&] {
-    world.SleepMicros(1000);
-    EXPECT_OK(Lock(&a, "k", LockMode::kExclusive, milliseconds(10'000)));
-    order += "upgraded ";
-    locks.ReleaseAll(&a);
-  });
+  Ask(&b, "k", LockMode::kExclusive, 0, "writer");
+  Ask(&a, "k", LockMode::kExclusive, 1000, "upgraded");
   world.RunUntilIdle();
   EXPECT_EQ(order, "upgraded writer ");
 }
 
-// A scan has locked a range around the key for which another waits, in line before the one who has scanned.
-TEST_F(LockTableTest, WhoHoldsARangeAroundAKeyGoesBeforeAWriterThatWaitsForIt) {
+// A scan has locked a range around the key for which a writer waits, in line before the one that has scanned.
+TEST_F(LockTableTest, TheOwnerOfARangeAroundAKeyGoesBeforeAWriterThatWaitsForIt) {
   ASSERT_OK(locks.LockRange(&a, kFamily, kOrder, {.begin = "a", .end = "z"}, milliseconds(0), LockMode::kShared));
   ASSERT_OK(Lock(&c, "k", LockMode::kShared));
-  std::string order;
-  world.Spawn([&] {
-    EXPECT_OK(Lock(&b, "k", LockMode::kExclusive, milliseconds(10'000)));
-    order += "writer ";
-    locks.ReleaseAll(&b);
-  });
-  world.Spawn([&] {
-    world.SleepMicros(1000);
-    EXPECT_OK(Lock(&a, "k", LockMode::kExclusive, milliseconds(10'000)));
-    order += "scanner ";
-    locks.ReleaseAll(&a);
-  });
-  world.Spawn([&] {
-    world.SleepMicros(2000);
-    locks.ReleaseAll(&c);
-  });
+  Ask(&b, "k", LockMode::kExclusive, 0, "writer");
+  Ask(&a, "k", LockMode::kExclusive, 1000, "scanner");
+  Release(&c, 2000);
   world.RunUntilIdle();
   EXPECT_EQ(order, "scanner writer ");
 }
@@ -253,64 +227,39 @@ TEST_F(LockTableTest, WhoHoldsARangeAroundAKeyGoesBeforeAWriterThatWaitsForIt) {
 // A reader in line behind the writer waits for it, and so for the upgrade: the upgrade does not wait for the reader.
 TEST_F(LockTableTest, AnUpgradeGoesBeforeAReaderThatWaitsBehindAWriter) {
   ASSERT_OK(Lock(&a, "k", LockMode::kShared));
-  std::string order;
-  const auto wait = [&](LockTable::Owner* owner, LockMode mode, uint64_t after_micros, const char* name) {
-    world.Spawn([&, owner, mode, after_micros, name] {
-      world.SleepMicros(after_micros);
-      EXPECT_OK(Lock(owner, "k", mode, milliseconds(10'000)));
-      order += name;
-      locks.ReleaseAll(owner);
-    });
-  };
-  wait(&b, LockMode::kExclusive, 0, "writer ");
-  wait(&c, LockMode::kShared, 1000, "reader ");
-  wait(&a, LockMode::kExclusive, 2000, "upgraded ");
+  Ask(&b, "k", LockMode::kExclusive, 0, "writer");
+  Ask(&c, "k", LockMode::kShared, 1000, "reader");
+  Ask(&a, "k", LockMode::kExclusive, 2000, "upgraded");
   world.RunUntilIdle();
   EXPECT_EQ(order, "upgraded writer reader ");
 }
 
 // `b` waits for `c` alone. The range that `a` asks for has a key of its own in it, and `b`'s: it waits for `b`, and `b`
 // not for it.
-TEST_F(LockTableTest, ARequestForARangeDoesNotOvertakeThoseWhoWaitForOthers) {
+TEST_F(LockTableTest, ARequestForARangeDoesNotOvertakeOneThatWaitsForAnother) {
   ASSERT_OK(Lock(&a, "n"));
   ASSERT_OK(Lock(&b, "x"));
   ASSERT_OK(Lock(&c, "m"));
-  std::string order;
-  world.Spawn([&] {
-    EXPECT_OK(Lock(&b, "m", LockMode::kExclusive, milliseconds(10'000)));
-    order += "b ";
-    locks.ReleaseAll(&b);
-  });
+  Ask(&b, "m", LockMode::kExclusive, 0, "b");
   world.Spawn([&] {
     world.SleepMicros(1000);
     EXPECT_OK(LockRange(&a, "k", "z", milliseconds(10'000)));
     order += "a ";
   });
-  world.Spawn([&] {
-    world.SleepMicros(2000);
-    locks.ReleaseAll(&c);
-  });
+  Release(&c, 2000);
   world.RunUntilIdle();
   EXPECT_EQ(order, "b a ");
 }
 
-// `b` stands in line behind `d`, who waits for `a`. Once `a` waits for `b`, `d` does too, and `b` need not wait for it.
-TEST_F(LockTableTest, AWaitLetsInWhoWasBehindOneThatNowWaitsForIt) {
+// `b` stands in line behind `d`, which waits for `a`. Once `a` waits for `b`, `d` does too, and `b` need not wait for
+// it.
+TEST_F(LockTableTest, AWaitLetsInARequestThatWasBehindOneThatNowWaitsForIt) {
   LockTable::Owner d{4};
   ASSERT_OK(Lock(&a, "k", LockMode::kShared));
   ASSERT_OK(Lock(&b, "m"));
-  std::string order;
-  const auto ask = [&](LockTable::Owner* owner, std::string_view key, LockMode mode, uint64_t after, const char* name) {
-    world.Spawn([&, owner, key, mode, after, name] {
-      world.SleepMicros(after);
-      EXPECT_OK(Lock(owner, key, mode, milliseconds(10'000)));
-      order += name;
-      locks.ReleaseAll(owner);
-    });
-  };
-  ask(&d, "k", LockMode::kExclusive, 0, "d ");
-  ask(&b, "k", LockMode::kShared, 1000, "b ");
-  ask(&a, "m", LockMode::kExclusive, 2000, "a ");
+  Ask(&d, "k", LockMode::kExclusive, 0, "d");
+  Ask(&b, "k", LockMode::kShared, 1000, "b");
+  Ask(&a, "m", LockMode::kExclusive, 2000, "a");
   const uint64_t began = world.MonotonicMicros();
   world.RunUntilIdle();
   EXPECT_LT(world.MonotonicMicros() - began, 1'000'000u);
