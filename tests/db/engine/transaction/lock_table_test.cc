@@ -40,7 +40,7 @@ class LockTableTest : public ::testing::Test {
     world.Spawn([=, this] {
       world.SleepMicros(after_micros);
       EXPECT_OK(Lock(owner, key, mode, milliseconds(10'000)));
-      order += std::string(name) + " ";
+      let_in += std::string(name) + " ";
       locks.ReleaseAll(owner);
     });
   }
@@ -60,7 +60,7 @@ class LockTableTest : public ::testing::Test {
   MemoryBudget budget{size_t{1} << 20};
   LockTable locks{&budget, &world};
   LockTable::Owner a{1}, b{2}, c{3};
-  std::string order;  // in which they were let in
+  std::string let_in;  // the order in which they were
 };
 
 TEST_F(LockTableTest, AnExclusiveLockKeepsOthersOutUntilItIsReleased) {
@@ -142,11 +142,11 @@ TEST_F(LockTableTest, WaitersAreLetInInTheOrderInWhichTheyCame) {
   Ask(&c, "k", LockMode::kExclusive, 1000, "c");
   world.Spawn([&] {
     world.SleepMicros(100'000);
-    EXPECT_EQ(order, "");
+    EXPECT_EQ(let_in, "");
     locks.ReleaseAll(&a);
   });
   world.RunUntilIdle();
-  EXPECT_EQ(order, "b c ");
+  EXPECT_EQ(let_in, "b c ");
 }
 
 TEST_F(LockTableTest, AReaderDoesNotOvertakeAWriterThatWaits) {
@@ -155,7 +155,7 @@ TEST_F(LockTableTest, AReaderDoesNotOvertakeAWriterThatWaits) {
   Ask(&c, "k", LockMode::kShared, 1000, "reader");
   Release(&a, 100'000);
   world.RunUntilIdle();
-  EXPECT_EQ(order, "writer reader ");
+  EXPECT_EQ(let_in, "writer reader ");
 }
 
 TEST_F(LockTableTest, AWaitEndsAtItsTimeAndLeavesNothingBehind) {
@@ -210,7 +210,7 @@ TEST_F(LockTableTest, AnUpgradeGoesBeforeAWriterThatWaitsForIt) {
   Ask(&b, "k", LockMode::kExclusive, 0, "writer");
   Ask(&a, "k", LockMode::kExclusive, 1000, "upgraded");
   world.RunUntilIdle();
-  EXPECT_EQ(order, "upgraded writer ");
+  EXPECT_EQ(let_in, "upgraded writer ");
 }
 
 // A scan has locked a range around the key for which a writer waits, in line before the one that has scanned.
@@ -221,7 +221,7 @@ TEST_F(LockTableTest, TheOwnerOfARangeAroundAKeyGoesBeforeAWriterThatWaitsForIt)
   Ask(&a, "k", LockMode::kExclusive, 1000, "scanner");
   Release(&c, 2000);
   world.RunUntilIdle();
-  EXPECT_EQ(order, "scanner writer ");
+  EXPECT_EQ(let_in, "scanner writer ");
 }
 
 // A reader in line behind the writer waits for it, and so for the upgrade: the upgrade does not wait for the reader.
@@ -231,7 +231,7 @@ TEST_F(LockTableTest, AnUpgradeGoesBeforeAReaderThatWaitsBehindAWriter) {
   Ask(&c, "k", LockMode::kShared, 1000, "reader");
   Ask(&a, "k", LockMode::kExclusive, 2000, "upgraded");
   world.RunUntilIdle();
-  EXPECT_EQ(order, "upgraded writer reader ");
+  EXPECT_EQ(let_in, "upgraded writer reader ");
 }
 
 // `b` waits for `c` alone. The range that `a` asks for has a key of its own in it, and `b`'s: it waits for `b`, and `b`
@@ -244,11 +244,11 @@ TEST_F(LockTableTest, ARequestForARangeDoesNotOvertakeOneThatWaitsForAnother) {
   world.Spawn([&] {
     world.SleepMicros(1000);
     EXPECT_OK(LockRange(&a, "k", "z", milliseconds(10'000)));
-    order += "a ";
+    let_in += "a ";
   });
   Release(&c, 2000);
   world.RunUntilIdle();
-  EXPECT_EQ(order, "b a ");
+  EXPECT_EQ(let_in, "b a ");
 }
 
 // `b` stands in line behind `d`, which waits for `a`. Once `a` waits for `b`, `d` does too, and `b` need not wait for
@@ -263,7 +263,7 @@ TEST_F(LockTableTest, AWaitLetsInARequestThatWasBehindOneThatNowWaitsForIt) {
   const uint64_t began = world.MonotonicMicros();
   world.RunUntilIdle();
   EXPECT_LT(world.MonotonicMicros() - began, 1'000'000u);
-  EXPECT_EQ(order, "b a d ");
+  EXPECT_EQ(let_in, "b a d ");
 }
 
 TEST_F(LockTableTest, OnceItIsClosedNobodyWaits) {
