@@ -40,8 +40,13 @@ void sepal_readoptions_set_as_of_now(sepal_readoptions_t* options) {
 
 sepal_history_t* sepal_history_create(sepal_t* db, sepal_column_family_t* family, const char* key, size_t keylen,
                                       char** errptr) {
-  absl::StatusOr<std::vector<sepal::KeyVersion>> versions =
-      db->rep->History(sepal::FamilyOf(db, family), sepal::BytesOf(key, keylen));
+  return sepal_history_create_part(db, family, key, keylen, SIZE_MAX, UINT64_MAX, errptr);
+}
+
+sepal_history_t* sepal_history_create_part(sepal_t* db, sepal_column_family_t* family, const char* key, size_t keylen,
+                                           size_t limit, uint64_t below_sequence, char** errptr) {
+  absl::StatusOr<std::vector<sepal::KeyVersion>> versions = db->rep->History(
+      sepal::FamilyOf(db, family), sepal::BytesOf(key, keylen), {.limit = limit, .below_sequence = below_sequence});
   if (sepal::SaveError(errptr, versions.status())) return nullptr;
   return new sepal_history_t{*std::move(versions)};
 }

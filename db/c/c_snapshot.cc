@@ -22,6 +22,11 @@ const sepal_snapshot_t* TakeSnapshot(absl::StatusOr<std::shared_ptr<const sepal:
   return new sepal_snapshot_t{*std::move(snapshot)};
 }
 
+sepal_snapshot_list_t* List(absl::StatusOr<std::vector<sepal::NamedSnapshot>> all, char** errptr) {
+  if (sepal::SaveError(errptr, all.status())) return nullptr;
+  return new sepal_snapshot_list_t{*std::move(all)};
+}
+
 }  // namespace
 
 extern "C" {
@@ -44,9 +49,11 @@ void sepal_drop_snapshot(sepal_t* db, const char* name, size_t namelen, char** e
 }
 
 sepal_snapshot_list_t* sepal_list_snapshots(sepal_t* db, char** errptr) {
-  absl::StatusOr<std::vector<sepal::NamedSnapshot>> all = db->rep->ListSnapshots();
-  if (sepal::SaveError(errptr, all.status())) return nullptr;
-  return new sepal_snapshot_list_t{*std::move(all)};
+  return List(db->rep->ListSnapshots(), errptr);
+}
+
+sepal_snapshot_list_t* sepal_list_snapshots_with_bytes(sepal_t* db, char** errptr) {
+  return List(db->rep->ListSnapshots({.bytes_held = true}), errptr);
 }
 
 void sepal_snapshot_list_destroy(sepal_snapshot_list_t* list) { delete list; }
@@ -70,6 +77,10 @@ uint64_t sepal_snapshot_list_created(const sepal_snapshot_list_t* list, size_t i
 uint64_t sepal_snapshot_list_expires(const sepal_snapshot_list_t* list, size_t index) {
   const std::optional<std::chrono::system_clock::time_point>& expires = list->rep[index].expires;
   return expires.has_value() ? MillisOf(*expires) : 0;
+}
+
+uint64_t sepal_snapshot_list_bytes_held(const sepal_snapshot_list_t* list, size_t index) {
+  return list->rep[index].bytes_held.value_or(0);
 }
 
 }  // extern "C"

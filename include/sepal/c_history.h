@@ -30,9 +30,13 @@ SEPAL_C_EXPORT void sepal_readoptions_set_as_of_now(sepal_readoptions_t* options
 
 enum { sepal_version_put = 0, sepal_version_delete = 1, sepal_version_merge = 2, sepal_version_expired = 3 };
 
-/* The versions of a key, the newest first. A family of NULL is the default one. NULL after an error. */
+/* The versions of a key, the newest first. A family of NULL is the default one. NULL after an error. The second gives
+   at most `limit` of them, with numbers below `below_sequence` (UINT64_MAX: all). */
 SEPAL_C_EXPORT sepal_history_t* sepal_history_create(sepal_t* db, sepal_column_family_t* family, const char* key,
                                                      size_t keylen, char** errptr);
+SEPAL_C_EXPORT sepal_history_t* sepal_history_create_part(sepal_t* db, sepal_column_family_t* family, const char* key,
+                                                          size_t keylen, size_t limit, uint64_t below_sequence,
+                                                          char** errptr);
 SEPAL_C_EXPORT void sepal_history_destroy(sepal_history_t* history);
 SEPAL_C_EXPORT size_t sepal_history_count(const sepal_history_t* history);
 /* 0: older than the history. */

@@ -21,13 +21,14 @@
 // A refused entry is absent as a deleted one is: it hides the older versions of its key, and a later put brings the key
 // back if the filter keeps it. Reads ask the filter about what they would return otherwise: the value of a put that is
 // not deleted and has not expired, or what the merge operator made of its operands. So the results of reads never
-// depend on when a compaction ran. In a family with a merge operator nothing of what is refused is removed from files:
-// an operand to come would build on it.
+// depend on when a compaction ran. What a transaction or an indexed batch has written, its own reads return without
+// asking: the filter is asked from the commit on. In a family with a merge operator nothing of what is refused is
+// removed from files: an operand to come would build on it.
 //
-// The name of its filter belongs to a column family for good, as that of a merge operator does: later openings must give
-// one of that name, or none. Without it the family opens, and once an epoch is set, reads that meet a value fail
-// with FailedPrecondition, which names the filter; nothing is removed. Versions of the library without filters refuse to
-// open a database that has a family with one.
+// The name of its filter belongs to a column family for good, as that of a merge operator does: later openings must
+// give one of that name, or none. Without it the family opens, and once an epoch is set, reads that meet a value fail
+// with FailedPrecondition, which names the filter; nothing is removed. Versions of the library without filters refuse
+// to open a database that has a family with one.
 #pragma once
 
 #include <cstddef>

@@ -278,7 +278,7 @@ class SEPAL_EXPORT DB : public Histories {
                                                                          const NamedSnapshotOptions& options = {}) = 0;
   virtual absl::StatusOr<std::shared_ptr<const Snapshot>> FindSnapshot(std::string_view name) = 0;
   virtual absl::Status DropSnapshot(std::string_view name) = 0;
-  virtual absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() = 0;
+  virtual absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots(const ListSnapshotsOptions& options = {}) = 0;
 
   const ColumnFamily& DefaultColumnFamily() const { return *default_column_family_; }  // valid as long as this object
   // Creates a column family. AlreadyExists if the name is taken; InvalidArgument if an option is out of its range;

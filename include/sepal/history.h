@@ -25,6 +25,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,15 +58,23 @@ struct KeyVersion {
   std::string value = {};
 };
 
+struct HistoryOptions {
+  size_t limit = SIZE_MAX;  // at most so many versions, the newest ones
+  // Only those with a lower number. To read a long history in parts, give each call the last one's lowest `sequence`.
+  std::optional<uint64_t> below_sequence = {};
+};
+
 // The calls of DB about histories. They may be called from any number of threads at once.
 class SEPAL_EXPORT Histories : public ValueStreams {
  public:
   // The versions of a key in the family's history, the newest first, down to those that made it what it was at the
   // history's beginning. A merge may be there as the put of what came of it. Empty: the key was not there all the
-  // time. Errors: those of Get but NotFound; FailedPrecondition if the family keeps no history.
-  virtual absl::StatusOr<std::vector<KeyVersion>> History(const ColumnFamily& family, std::string_view key) = 0;
-  absl::StatusOr<std::vector<KeyVersion>> History(std::string_view key) {
-    return History(*default_column_family_, key);
+  // time. Errors: those of Get but NotFound; FailedPrecondition if the family keeps no history. Cost: a step of an
+  // iterator for each version, all of which are in memory at once: `options` bounds them.
+  virtual absl::StatusOr<std::vector<KeyVersion>> History(const ColumnFamily& family, std::string_view key,
+                                                          const HistoryOptions& options = {}) = 0;
+  absl::StatusOr<std::vector<KeyVersion>> History(std::string_view key, const HistoryOptions& options = {}) {
+    return History(*default_column_family_, key, options);
   }
 
  protected:

@@ -11,7 +11,8 @@
 //   sepal.expires: 1 if the database has, or had, keys that expire, or a family with a time to live; else 0
 //   sepal.clock: by which time keys expire, up to which time what has expired is removed, and why that waits
 //   sepal.history: of a column family with a history (sepal/history.h), for how long it is kept, the lowest sequence
-//   number and the oldest time as of which it can be read, and how many time marks there are; else empty
+//   number and the oldest time as of which it can be read, how many time marks there are, and whether the clock is
+//   trusted; else empty
 //   sepal.merge-chains: of the column family, in two lines, the most merge operands that a read of one key had to
 //   combine since the database was opened, and how many operands memtables hold
 //   sepal.transactions: those that are open, a line each: number, kind, age, and how many locks it holds

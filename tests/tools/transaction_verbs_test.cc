@@ -35,7 +35,7 @@ TEST_F(SepalCommandTest, PreparedTransactionsAreListedCommittedAndRolledBack) {
 
   const Outcome locked = RunSepal({"db", "put", db_, "order-17", "2"});
   EXPECT_EQ(locked.exit, kExitError);
-  EXPECT_TRUE(Has(locked.err, "is locked by another transaction")) << locked.err;
+  EXPECT_TRUE(Has(locked.err, "is locked by a transaction")) << locked.err;
   const Outcome unknown = RunSepal({"txn", "commit", db_, "order-19"});
   EXPECT_EQ(unknown.exit, kExitError);
   EXPECT_TRUE(Has(unknown.err, "there is no prepared transaction \"order-19\"")) << unknown.err;

@@ -12,6 +12,10 @@ namespace {
 // About what a key takes beside its bytes.
 constexpr size_t kBytesOfKey = 48;
 
+size_t BytesOf(const ConflictRange& range) {
+  return sizeof(range) + range.begin.value_or("").size() + range.end.value_or("").size();
+}
+
 bool BeginsLater(const KeyOrder& order, const ConflictRange& a, const ConflictRange& b) {
   if (!a.begin.has_value()) return false;
   return !b.begin.has_value() || order.Less(*b.begin, *a.begin);
@@ -93,28 +97,46 @@ void ConflictSet::AddKey(ColumnFamilyId family, const KeyOrder& order, std::stri
 }
 
 void ConflictSet::AddRange(ColumnFamilyId family, const KeyOrder& order, ConflictRange range) {
-  bytes_ += sizeof(range) + range.begin.value_or("").size() + range.end.value_or("").size();
-  PartOf(family, order).ranges.push_back(std::move(range));
+  if (order.hashable() && range.begin.has_value() && range.end_inclusive && range.begin == range.end) {
+    return AddKey(family, order, *range.begin);
+  }
+  Part& part = PartOf(family, order);
+  bytes_ += BytesOf(range);
+  part.ranges.push_back(std::move(range));
+  if (part.ranges.size() < part.join_at) return;
+  Join(&part);
+  part.join_at = std::max<size_t>(part.join_at, 2 * part.ranges.size());
+}
+
+void ConflictSet::Add(const ConflictSet& other) {
+  for (const Part& part : other.parts_) {
+    for (const std::string& key : part.keys) AddKey(part.family, part.order, key);
+    for (const ConflictRange& range : part.ranges) AddRange(part.family, part.order, range);
+  }
 }
 
 void ConflictSet::Seal() {
-  for (Part& part : parts_) {
-    const KeyOrder& order = part.order;
-    std::sort(part.ranges.begin(), part.ranges.end(),
-              [&](const ConflictRange& a, const ConflictRange& b) { return BeginsLater(order, b, a); });
-    std::vector<ConflictRange> joined;
-    for (ConflictRange& range : part.ranges) {
-      const bool overlaps =
-          !joined.empty() && (!range.begin.has_value() || !IsBehind(order, *range.begin, joined.back()));
-      if (!overlaps) {
-        joined.push_back(std::move(range));
-      } else if (EndsLater(order, range, joined.back())) {
-        joined.back().end = std::move(range.end);
-        joined.back().end_inclusive = range.end_inclusive;
-      }
+  for (Part& part : parts_) Join(&part);
+}
+
+void ConflictSet::Join(Part* part) {
+  const KeyOrder& order = part->order;
+  std::sort(part->ranges.begin(), part->ranges.end(),
+            [&](const ConflictRange& a, const ConflictRange& b) { return BeginsLater(order, b, a); });
+  std::vector<ConflictRange> joined;
+  for (ConflictRange& range : part->ranges) {
+    bytes_ -= BytesOf(range);
+    const bool overlaps =
+        !joined.empty() && (!range.begin.has_value() || !IsBehind(order, *range.begin, joined.back()));
+    if (!overlaps) {
+      joined.push_back(std::move(range));
+    } else if (EndsLater(order, range, joined.back())) {
+      joined.back().end = std::move(range.end);
+      joined.back().end_inclusive = range.end_inclusive;
     }
-    part.ranges = std::move(joined);
   }
+  part->ranges = std::move(joined);
+  for (const ConflictRange& range : part->ranges) bytes_ += BytesOf(range);
 }
 
 std::optional<std::string_view> ConflictSet::Touched(const BatchEntry& entry) const {

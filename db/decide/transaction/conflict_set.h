@@ -33,16 +33,20 @@ class ConflictSet {
     KeyOrder order;
     absl::flat_hash_set<std::string> keys;
     std::vector<ConflictRange> ranges;
+    size_t join_at = 64;  // so many ranges
   };
 
   void AddKey(ColumnFamilyId family, const KeyOrder& order, std::string_view key);
+  // Ranges that overlap are joined now and then, so that the same one takes memory a few times at most. One of a single
+  // key is that key, if the order knows keys by their bytes.
   void AddRange(ColumnFamilyId family, const KeyOrder& order, ConflictRange range);
+  void Add(const ConflictSet& other);
   // Sorts the ranges, and joins those that overlap. To be called after the last addition, and before Touched.
   void Seal();
 
   bool empty() const { return parts_.empty(); }
   const std::vector<Part>& parts() const { return parts_; }
-  // Of what was added; some more than that.
+  // About what it takes.
   size_t MemoryBytes() const { return bytes_; }
 
   // The key, or the begin of the range, by which an update touches the set. It lives as long as both.
@@ -50,6 +54,7 @@ class ConflictSet {
 
  private:
   Part& PartOf(ColumnFamilyId family, const KeyOrder& order);
+  void Join(Part* part);
 
   std::vector<Part> parts_;
   size_t bytes_ = 0;

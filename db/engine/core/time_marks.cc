@@ -95,6 +95,13 @@ size_t TimeMarkList::count() const {
   return marks_.size();
 }
 
+TimeMarkList::ClockTrouble TimeMarkList::trouble() const {
+  const uint64_t now = clock_->UnixMicros() / 1000;
+  MutexLock lock(&mutex_);
+  const uint64_t newest = marks_.empty() ? 0 : marks_.back().unix_millis;
+  return {.behind_millis = newest > now ? newest - now : 0, .doubted = passed_.has_value() && passed_->doubts()};
+}
+
 SequenceNumber TimeMarkList::newest() const {
   MutexLock lock(&mutex_);
   return marks_.empty() ? SequenceNumber(0) : marks_.back().sequence;

@@ -54,6 +54,12 @@ class TimeMarkList {
   SequenceNumber FloorOf(uint64_t history_millis, SequenceNumber visible);
   size_t count() const;
   SequenceNumber newest() const;
+  // Why histories are given up more slowly than they should be, if they are.
+  struct ClockTrouble {
+    uint64_t behind_millis = 0;  // the wall clock is so far behind the newest mark
+    bool doubted = false;        // it runs ahead of the time that has passed for certain
+  };
+  ClockTrouble trouble() const;
   // Notes that a family keeps its history for so long.
   void Want(uint64_t history_millis);
   // Whether any does, or has since the opening, which begins with marks then.

@@ -14,6 +14,7 @@
 #include "db/engine/core/database_state.h"
 #include "db/engine/open/database_parts.h"
 #include "db/engine/open/live_reader.h"
+#include "db/engine/read/held_bytes.h"
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/transaction/transaction_context.h"
@@ -92,14 +93,15 @@ class Engine final : public DB, private TransactionHost {
   absl::StatusOr<ValuePart> ReadValue(const ColumnFamily& family, std::string_view key, uint64_t offset,
                                       std::span<char> buffer, const ReadOptions& options) override;
   std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
-  absl::StatusOr<std::vector<KeyVersion>> History(const ColumnFamily& family, std::string_view key) override;
+  absl::StatusOr<std::vector<KeyVersion>> History(const ColumnFamily& family, std::string_view key,
+                                                  const HistoryOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
   absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
                                                                  const NamedSnapshotOptions& options) override;
   absl::StatusOr<std::shared_ptr<const Snapshot>> FindSnapshot(std::string_view name) override;
   absl::Status DropSnapshot(std::string_view name) override;
   absl::Status AcceptClock() override;
-  absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots() override;
+  absl::StatusOr<std::vector<NamedSnapshot>> ListSnapshots(const ListSnapshotsOptions& options) override;
 
   absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                    const ColumnFamilyOptions& options) override;
@@ -241,6 +243,8 @@ class Engine final : public DB, private TransactionHost {
   absl::Status StartHistories();
   absl::Status ReadTimeMarks() ABSL_LOCKS_EXCLUDED(marks_mutex_);
   std::string HistoryText(const Family& family);
+  HeldPoint HoldPoint(const Family& family);
+  absl::StatusOr<HeldBytes> BytesHeldBySnapshots();
   absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   static bool FitsBatch(const WriteOptions& options) {

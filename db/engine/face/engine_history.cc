@@ -23,6 +23,20 @@ namespace sepal {
 
 namespace {
 
+std::string ClockText(const TimeMarkList::ClockTrouble& trouble) {
+  if (trouble.behind_millis > 0) {
+    return absl::StrFormat(
+        "%u ms behind the newest mark; until it has caught up no marks are made, and no more is given up: if it is "
+        "right, call DB::AcceptClock",
+        trouble.behind_millis);
+  }
+  if (trouble.doubted) {
+    return "ahead of the time that has passed for certain; less is given up until it has kept pace for ten minutes: if "
+           "it is right, call DB::AcceptClock";
+  }
+  return "trusted";
+}
+
 absl::Status HasNoHistory(const Family& family) {
   return absl::FailedPreconditionError(
       absl::StrFormat("column family \"%s\" keeps no history: give it one by opening the database with "
@@ -36,21 +50,26 @@ class VersionsOfKey {
   VersionsOfKey(Core* core, const Family* family, const ReadView* view, SequenceNumber visible, std::string_view key)
       : core_(core), family_(family), view_(view), visible_(visible), key_(key) {}
 
-  // Down to the first at or below `floor` that needs none before it.
-  absl::Status Collect(SequenceNumber floor) {
+  // Down to the first at or below `floor` that needs none before it. What was there at the floor is looked for in any
+  // case, as it hides what is older.
+  absl::Status Collect(SequenceNumber floor, const HistoryOptions& options) {
+    const uint64_t below = options.below_sequence.value_or(UINT64_MAX);
+    const SequenceNumber from = std::min(visible_, std::max(floor, SequenceNumber(below > 0 ? below - 1 : 0)));
+    size_t wanted = options.limit;
     const std::unique_ptr<InternalIterator> entries = NewVersionsIterator(core_, *family_, *view_, {key_, key_});
-    for (entries->Seek({key_, SeekTrailer(visible_)}); entries->Valid(); entries->Next()) {
+    for (entries->Seek({key_, SeekTrailer(from)}); entries->Valid() && wanted > 0; entries->Next()) {
       if (!family_->order.Equal(entries->key().user_key, key_)) break;
-      if (entries->key().sequence() > visible_) continue;
+      if (entries->key().sequence() > from) continue;
       RETURN_IF_ERROR(Add(entries->key(), entries->value()));
       if (entries->key().sequence() <= floor && versions_.back().kind != KeyVersion::Kind::kMerge) break;
+      if (versions_.back().sequence < below) --wanted;
     }
     RETURN_IF_ERROR(entries->status());
-    AddRangeDeletes(floor);
+    AddRangeDeletes(floor, from);
     return absl::OkStatus();
   }
   // Without those that are older than what was there at `floor`.
-  std::vector<KeyVersion> Take(SequenceNumber floor) && {
+  std::vector<KeyVersion> Take(SequenceNumber floor, const HistoryOptions& options) && {
     std::stable_sort(versions_.begin(), versions_.end(),
                      [](const KeyVersion& a, const KeyVersion& b) { return a.sequence > b.sequence; });
     const auto decides = std::find_if(versions_.begin(), versions_.end(), [&](const KeyVersion& version) {
@@ -59,6 +78,10 @@ class VersionsOfKey {
     // That the key was not there at the beginning needs no version.
     const bool absent = decides != versions_.end() && decides->kind != KeyVersion::Kind::kPut;
     if (decides != versions_.end()) versions_.erase(absent ? decides : decides + 1, versions_.end());
+    std::erase_if(versions_, [&](const KeyVersion& version) {
+      return options.below_sequence.has_value() && version.sequence >= *options.below_sequence;
+    });
+    if (versions_.size() > options.limit) versions_.resize(options.limit);
     return std::move(versions_);
   }
 
@@ -89,8 +112,8 @@ class VersionsOfKey {
     }
     return absl::OkStatus();
   }
-  void AddRangeDeletes(SequenceNumber floor) {
-    for (SequenceNumber at = visible_;;) {
+  void AddRangeDeletes(SequenceNumber floor, SequenceNumber from) {
+    for (SequenceNumber at = from;;) {
       const SequenceNumber deleted = CoveringIn(*view_, family_->order, key_, at);
       if (deleted == SequenceNumber(0)) return;
       versions_.push_back({.sequence = deleted.value(), .kind = KeyVersion::Kind::kDelete});
@@ -161,26 +184,29 @@ std::unique_ptr<Iterator> Engine::NewPastIterator(const ColumnFamily& handle, co
   return past.ok() ? NewIterator(handle, past->options) : NewErrorIterator(std::move(past).status());
 }
 
+HeldPoint Engine::HoldPoint(const Family& family) {
+  HeldPoint held;
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadPoint point = PointOf(family, kDefaultReadOptions);
+  if (point.view == nullptr) return held;
+  held.view.emplace(core_, point.view->shared_from_this());
+  held.visible = point.visible;
+  held.standing = family.range_deletes.Stand(point.visible);
+  return held;
+}
+
 // What a job gives up meanwhile is below the floor that is read at last; what lies above that is all there.
-absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& handle, std::string_view key) {
+absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& handle, std::string_view key,
+                                                        const HistoryOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   if (!family->history.on()) return HasNoHistory(*family);
   if (read_only_) RETURN_IF_ERROR(ReadTimeMarks());
   TellOfReads(1);
-  std::optional<HeldView> view;
-  SequenceNumber visible;
-  std::shared_ptr<const void> standing;
-  {
-    const EpochDomain::Guard guard(&core_->epochs);
-    const ReadPoint point = PointOf(*family, kDefaultReadOptions);
-    if (point.view == nullptr) return NoView(*family);
-    view.emplace(core_, point.view->shared_from_this());
-    visible = point.visible;
-    standing = family->range_deletes.Stand(visible);
-  }
-  VersionsOfKey collected(core_.get(), family.get(), &**view, visible, key);
-  RETURN_IF_ERROR(collected.Collect(family->history.floor()));
-  std::vector<KeyVersion> versions = std::move(collected).Take(family->history.floor());
+  const HeldPoint now = HoldPoint(*family);
+  if (!now.view.has_value()) return NoView(*family);
+  VersionsOfKey collected(core_.get(), family.get(), &**now.view, now.visible, key);
+  RETURN_IF_ERROR(collected.Collect(family->history.floor(), options));
+  std::vector<KeyVersion> versions = std::move(collected).Take(family->history.floor(), options);
   for (KeyVersion& version : versions) {
     const std::optional<uint64_t> millis = core_->time_marks.TimeOfUpdate(SequenceNumber(version.sequence));
     if (millis.has_value()) version.time = TimeOfMillis(*millis);
@@ -234,9 +260,10 @@ std::string Engine::HistoryText(const Family& family) {
   if (read_only_) ReadTimeMarks().IgnoreError();  // then it tells of those that it has
   const SequenceNumber floor = family.history.floor();
   const std::optional<uint64_t> oldest = core_->time_marks.OldestTime(floor);
-  return absl::StrFormat("kept: %u ms\nfloor: %u\noldest time: %s\ntime marks: %u\n", family.history.millis(),
-                         floor.value(), oldest.has_value() ? TimeText(TimeOfMillis(*oldest)) : "unknown",
-                         core_->time_marks.count());
+  return absl::StrFormat("kept: %u ms\nfloor: %u\noldest time: %s\ntime marks: %u\nclock: %s\n",
+                         family.history.millis(), floor.value(),
+                         oldest.has_value() ? TimeText(TimeOfMillis(*oldest)) : "unknown", core_->time_marks.count(),
+                         ClockText(core_->time_marks.trouble()));
 }
 
 }  // namespace sepal

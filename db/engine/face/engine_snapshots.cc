@@ -79,10 +79,31 @@ absl::Status Engine::DropSnapshot(std::string_view name) {
   return DropNamedSnapshot(state_.get(), catalog_.get(), name);
 }
 
-absl::StatusOr<std::vector<NamedSnapshot>> Engine::ListSnapshots() {
+absl::StatusOr<std::vector<NamedSnapshot>> Engine::ListSnapshots(const ListSnapshotsOptions& options) {
   RETURN_IF_ERROR(CheckOpen());
   DropExpired();
-  return ListNamedSnapshots(*state_);
+  std::vector<NamedSnapshot> all = ListNamedSnapshots(*state_);
+  if (!options.bytes_held || all.empty()) return all;
+  ASSIGN_OR_RETURN(HeldBytes held, BytesHeldBySnapshots());
+  for (NamedSnapshot& snapshot : all) snapshot.bytes_held = held[SequenceNumber(snapshot.sequence)];
+  return all;
+}
+
+absl::StatusOr<HeldBytes> Engine::BytesHeldBySnapshots() {
+  const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  std::vector<FamilyRef> families;
+  {
+    StateLock lock(state_.get());
+    for (const auto& [id, family] : state_->families) families.push_back(family);
+  }
+  HeldBytes held;
+  for (const FamilyRef& family : families) {
+    const HeldPoint at = HoldPoint(*family);
+    if (!at.view.has_value()) continue;  // it was dropped
+    const SequenceNumber floor = family->history.on() ? family->history.floor() : at.visible;
+    RETURN_IF_ERROR(AddHeldBytes(core_.get(), *family, **at.view, at.visible, {snapshots, floor}, &held));
+  }
+  return held;
 }
 
 }  // namespace sepal

@@ -30,8 +30,8 @@ class ConditionCheck final : public LookingCheck {
   void Add(const Family& family, std::string_view key) { keys_.AddKey(family.id, family.order, key); }
   void Seal() { keys_.Seal(); }
 
-  absl::StatusOr<bool> Look(SequenceNumber since) override {
-    since_ = since;
+  const ConflictSet& Watched() const override { return keys_; }
+  absl::StatusOr<bool> Look() override {
     for (const WriteConditions::Condition& condition : conditions_->conditions()) {
       const ColumnFamily& family = condition.family != nullptr ? *condition.family : db_->DefaultColumnFamily();
       PinnedValue value;
@@ -42,11 +42,8 @@ class ConditionCheck final : public LookingCheck {
     }
     return true;
   }
-  CommitOutcome Decide(const RecentCommits& recent) override {
-    const bool untouched = recent.HasAllAfter(since_) && recent.ForEachAfter(since_, [this](const BatchEntry& entry) {
-      return !keys_.Touched(entry).has_value();
-    });
-    return untouched ? CommitOutcome::kWritten : CommitOutcome::kLookAgain;
+  CommitOutcome Decide(const std::optional<std::string>& touched) override {
+    return touched.has_value() ? CommitOutcome::kLookAgain : CommitOutcome::kWritten;
   }
   absl::Status Refusal() const override { return absl::OkStatus(); }
 
@@ -54,7 +51,6 @@ class ConditionCheck final : public LookingCheck {
   DB* const db_;
   const WriteConditions* const conditions_;
   ConflictSet keys_;
-  SequenceNumber since_;
 };
 
 // DB's own calls know no clock; a wait is one that simulations schedule.
@@ -110,16 +106,16 @@ absl::StatusOr<std::optional<CommitOutcome>> Engine::TryCommit(std::string_view 
                                                                LookingCheck* check, bool locked) {
   WriteGate::Pass pass(gate_.get());
   RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
-  std::optional<CommitPipeline::Watch> watch;
+  std::optional<CommitPipeline::WatchHold> watch;
   if (check != nullptr) {
-    watch.emplace(pipeline_.get());
-    ASSIGN_OR_RETURN(const bool wanted, check->Look(watch->since()));
+    watch.emplace(pipeline_.get(), check);
+    ASSIGN_OR_RETURN(const bool wanted, check->Look());
     if (!wanted) return std::nullopt;
   }
   // Nothing is watched during the sync.
   WriteOptions unsynced = options;
   unsynced.sync = false;
-  CommitTerms terms{.check = check, .locked = locked};
+  CommitTerms terms{.watch = watch.has_value() ? watch->get() : nullptr, .locked = locked};
   RETURN_IF_ERROR(pipeline_->Write(batch, unsynced, &pass, &terms));
   watch.reset();
   pass.End();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "db/engine/core/core.h"
@@ -29,6 +30,13 @@ class HeldView {
  private:
   std::shared_ptr<Core> core_;
   std::shared_ptr<const ReadView> view_;
+};
+
+// Where a reader stands that goes on beyond the epoch guard under which it began.
+struct HeldPoint {
+  std::optional<HeldView> view = {};  // none: the family was dropped
+  SequenceNumber visible = {};
+  std::shared_ptr<const void> standing = nullptr;  // RangeDeletes::Stand
 };
 
 }  // namespace sepal

@@ -1,9 +1,9 @@
-// Checks that need a look at the database before the commit lock is taken, and of which the lock's holder then asks
-// only what has been committed since.
+// Checks with a look at the database, of which the commit lock's holder then asks only what others committed since.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -18,9 +18,8 @@ namespace sepal {
 
 class LookingCheck : public CommitCheck {
  public:
-  // Looks at the database, which has all that was committed up to `since`, and more perhaps. False: there is nothing to
-  // write. Called again after kLookAgain.
-  virtual absl::StatusOr<bool> Look(SequenceNumber since) = 0;
+  // Looks at the database, while Watched is watched. False: there is nothing to write. Called again after kLookAgain.
+  virtual absl::StatusOr<bool> Look() = 0;
   // After kRefused.
   virtual absl::Status Refusal() const = 0;
 };
@@ -34,17 +33,18 @@ class ConflictCheck final : public LookingCheck {
   using FindFamily = std::function<const Family&(ColumnFamilyId)>;
   // All must outlive the check. `set` is sealed.
   ConflictCheck(const ConflictSet* set, SequenceNumber snapshot, Core* core, uint64_t hash_seed, FindFamily find_family)
-      : set_(set), after_(snapshot), core_(core), hash_seed_(hash_seed), find_family_(std::move(find_family)) {}
+      : set_(set), snapshot_(snapshot), core_(core), hash_seed_(hash_seed), find_family_(std::move(find_family)) {}
 
-  absl::StatusOr<bool> Look(SequenceNumber since) override;
-  CommitOutcome Decide(const RecentCommits& recent) override;
+  const ConflictSet& Watched() const override { return *set_; }
+  absl::StatusOr<bool> Look() override;
+  CommitOutcome Decide(const std::optional<std::string>& touched) override;
   absl::Status Refusal() const override { return refusal_; }
 
  private:
   absl::Status LookAt(const ConflictSet::Part& part) const;
 
   const ConflictSet* const set_;
-  SequenceNumber after_;  // nothing was updated up to here
+  const SequenceNumber snapshot_;
   Core* const core_;
   const uint64_t hash_seed_;
   const FindFamily find_family_;

@@ -309,9 +309,15 @@ void LockTable::BreakDeadlocks(Request* request) {
 
 absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeout) {
   const auto timed_out = [&] {
-    return absl::DeadlineExceededError(absl::StrFormat(
-        "%s is locked by another transaction, and was not free within %d ms",
-        request->range == nullptr ? Describe(request->key) : std::string("a range of keys"), timeout.count()));
+    const std::string what = request->range == nullptr ? Describe(request->key) : "a range of keys";
+    if (request->owner->kind_ == Owner::Kind::kPlainWrite) {
+      return absl::DeadlineExceededError(
+          absl::StrFormat("%s is locked by a transaction, and was not free in the time that a write waits for all the "
+                          "locks of its batch; nothing was written",
+                          what));
+    }
+    return absl::DeadlineExceededError(
+        absl::StrFormat("%s is locked by another transaction, and was not free within %d ms", what, timeout.count()));
   };
   if (timeout.count() <= 0) return timed_out();
   constexpr uint64_t kMostMillis = uint64_t{1} << 40;

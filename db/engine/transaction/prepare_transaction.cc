@@ -70,14 +70,12 @@ absl::Status TransactionImpl::Prepare(std::string_view name) {
 std::vector<HeldLock> TransactionImpl::LocksToPrepare() const {
   std::vector<HeldLock> wanted;
   if (!pessimistic()) wanted = LocksOfWrites(batch_->bytes());
-  for (const ConflictSet::Part& part : reads_.parts()) {
+  const ConflictSet reads = AllReads();
+  for (const ConflictSet::Part& part : reads.parts()) {
     for (const std::string& key : part.keys) {
       wanted.push_back({.family = part.family, .exclusive = false, .begin = key});
     }
     for (const ConflictRange& range : part.ranges) wanted.push_back(SharedLock(part.family, range));
-  }
-  for (const std::shared_ptr<RangeReads>& reads : range_reads_) {
-    for (const ConflictRange& range : reads->ranges()) wanted.push_back(SharedLock(reads->family, range));
   }
   return wanted;
 }

@@ -13,31 +13,42 @@ RangeReads::~RangeReads() {
 }
 
 absl::Status RangeReads::Begin(ConflictRange range, Grows grows) {
+  if (current_.has_value()) before_.AddRange(family_, order_, *std::exchange(current_, std::nullopt));
   // Its ends may grow to other keys of about that size.
-  const size_t bytes = sizeof(range) + 2 * std::max(range.begin.value_or("").size(), range.end.value_or("").size());
-  RETURN_IF_ERROR(CheckTransactionMemory(core_->budget, bytes));
-  core_->budget.Charge(MemoryPart::kTransactions, bytes);
-  charged_bytes_ += bytes;
-  ranges_.push_back(std::move(range));
+  const size_t most = std::max(range.begin.value_or("").size(), range.end.value_or("").size());
+  const size_t bytes = before_.MemoryBytes() + sizeof(range) + 2 * most;
+  MemoryBudget& budget = core_->budget;
+  if (bytes > charged_bytes_) {
+    RETURN_IF_ERROR(CheckTransactionMemory(budget, bytes - charged_bytes_));
+    budget.Charge(MemoryPart::kTransactions, bytes - charged_bytes_);
+  } else {
+    budget.Release(MemoryPart::kTransactions, charged_bytes_ - bytes);
+  }
+  charged_bytes_ = bytes;
+  current_ = std::move(range);
   grows_ = grows;
   return absl::OkStatus();
 }
 
 void RangeReads::Extend(std::string_view key) {
-  ConflictRange& range = ranges_.back();
   const Grows grows = std::exchange(grows_, Grows::kNone);
-  if (grows == Grows::kBegin || IsBefore(order, key, range)) range.begin = std::string(key);
-  if (grows == Grows::kEnd || IsBehind(order, key, range)) {
-    range.end = std::string(key);
-    range.end_inclusive = true;
+  if (grows == Grows::kBegin || IsBefore(order_, key, *current_)) current_->begin = std::string(key);
+  if (grows == Grows::kEnd || IsBehind(order_, key, *current_)) {
+    current_->end = std::string(key);
+    current_->end_inclusive = true;
   }
 }
 
 void RangeReads::ExtendToEnd(const std::optional<std::string>& upper_bound) {
-  ranges_.back().end = upper_bound;
-  ranges_.back().end_inclusive = false;
+  current_->end = upper_bound;
+  current_->end_inclusive = false;
 }
 
-void RangeReads::ExtendToBegin(const std::optional<std::string>& lower_bound) { ranges_.back().begin = lower_bound; }
+void RangeReads::ExtendToBegin(const std::optional<std::string>& lower_bound) { current_->begin = lower_bound; }
+
+void RangeReads::AddTo(ConflictSet* all) const {
+  all->Add(before_);
+  if (current_.has_value()) all->AddRange(family_, order_, *current_);
+}
 
 }  // namespace sepal

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "db/decide/transaction/conflict_set.h"
@@ -15,8 +15,8 @@ namespace sepal {
 // Shared by the iterator, which adds to it, and the transaction. Its memory is charged to the core's budget.
 class RangeReads {
  public:
-  RangeReads(std::shared_ptr<Core> core, ColumnFamilyId its_family, KeyOrder its_order)
-      : family(its_family), order(its_order), core_(std::move(core)) {}
+  RangeReads(std::shared_ptr<Core> core, ColumnFamilyId family, KeyOrder order)
+      : family_(family), order_(order), core_(std::move(core)) {}
   ~RangeReads();
   RangeReads(const RangeReads&) = delete;
   RangeReads& operator=(const RangeReads&) = delete;
@@ -30,15 +30,15 @@ class RangeReads {
   void ExtendToEnd(const std::optional<std::string>& upper_bound);
   void ExtendToBegin(const std::optional<std::string>& lower_bound);
 
-  const std::vector<ConflictRange>& ranges() const { return ranges_; }
-
-  const ColumnFamilyId family;
-  const KeyOrder order;
+  void AddTo(ConflictSet* all) const;
 
  private:
+  const ColumnFamilyId family_;
+  const KeyOrder order_;
   const std::shared_ptr<Core> core_;
-  std::vector<ConflictRange> ranges_;
-  Grows grows_ = Grows::kNone;  // of the last range
+  ConflictSet before_;                    // of earlier seeks
+  std::optional<ConflictRange> current_;  // of the last one
+  Grows grows_ = Grows::kNone;
   size_t charged_bytes_ = 0;
 };
 

@@ -313,11 +313,15 @@ absl::Status TransactionImpl::RollbackToSavepoint() {
 
 // --- the end ---
 
-ConflictSet TransactionImpl::Conflicts() const {
+ConflictSet TransactionImpl::AllReads() const {
   ConflictSet all = reads_;
-  for (const std::shared_ptr<RangeReads>& reads : range_reads_) {
-    for (const ConflictRange& range : reads->ranges()) all.AddRange(reads->family, reads->order, range);
-  }
+  for (const std::shared_ptr<RangeReads>& reads : range_reads_) reads->AddTo(&all);
+  all.Seal();
+  return all;
+}
+
+ConflictSet TransactionImpl::Conflicts() const {
+  ConflictSet all = AllReads();
   // A pessimistic transaction has locked what it writes, and found it as it was.
   if (!pessimistic()) {
     for (const std::unique_ptr<BatchIndex::Part>& part : batch_->parts()) {

@@ -103,7 +103,8 @@ class TransactionImpl final : public Transaction {
   absl::Status LockKey(const Family& family, std::string_view key, LockMode mode);
   absl::Status LockRange(const Family& family, const ConflictRange& range);
   absl::Status Write(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value);
-  // All that must not have changed since the snapshot.
+  // What must not have changed since the snapshot, of what was read, and of all. Sealed.
+  ConflictSet AllReads() const;
   ConflictSet Conflicts() const;
   // Writes the batch, if nothing has changed that must not. `locked`: the caller holds the locks of all its keys.
   absl::Status CommitIfUnchanged(std::string_view batch, const WriteOptions& options, bool locked);

@@ -18,9 +18,6 @@
 namespace sepal {
 namespace {
 
-// Of the memory limit, what commits with checks may have kept for them.
-constexpr size_t kRecentShare = 256;
-
 // Each family's memtable is flushed on its own.
 absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
@@ -46,8 +43,7 @@ CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* cat
       log_(log),
       commit_mutex_(&state->core->commit_mutex),
       bytes_per_look_(state->core->BytesPerLook()),
-      last_(last),
-      recent_(state->core->budget.limit_bytes() / kRecentShare) {
+      last_(last) {
   state_->visible.store(last.value(), std::memory_order_release);
 }
 
@@ -149,8 +145,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
   last_ = SequenceNumber(last_.value() + count);
   state_->visible.store(last_.value(), std::memory_order_release);
   SchedulePoint(&state_->visible);
-  if (recent_.watched()) [[unlikely]]
-    recent_.Note(last_, batch);
+  if (!watches_.empty()) [[unlikely]]
+    TellWatches(batch, terms != nullptr ? terms->watch : nullptr);
   FlushBehind(batch.size());
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kWriteBatches);
@@ -160,7 +156,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::str
 
 CommitOutcome CommitPipeline::Allows(const CommitTerms& terms, bool locks) const {
   if (locks && !terms.locked) return CommitOutcome::kMustLock;
-  return terms.check != nullptr ? terms.check->Decide(recent_) : CommitOutcome::kWritten;
+  return terms.watch != nullptr ? terms.watch->Decide() : CommitOutcome::kWritten;
 }
 
 absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass,
@@ -193,15 +189,25 @@ absl::Status CommitPipeline::WriteNothing(bool sync, CommitTerms* terms) noexcep
   return sync ? Sync() : absl::OkStatus();
 }
 
-CommitPipeline::Watch::Watch(CommitPipeline* pipeline) : pipeline_(pipeline) {
+CommitPipeline::WatchHold::WatchHold(CommitPipeline* pipeline, CommitCheck* check)
+    : pipeline_(pipeline), watch_(check) {
   MutexLock lock(pipeline_->commit_mutex_);
-  since_ = pipeline_->last_;
-  pipeline_->recent_.Watch(since_);
+  pipeline_->watches_.push_back(&watch_);
 }
 
-CommitPipeline::Watch::~Watch() {
+CommitPipeline::WatchHold::~WatchHold() {
   MutexLock lock(pipeline_->commit_mutex_);
-  pipeline_->recent_.Unwatch(since_);
+  std::erase(pipeline_->watches_, &watch_);
+}
+
+void CommitPipeline::TellWatches(std::string_view batch, const CommitWatch* own) {
+  if (watches_.size() == 1 && watches_.front() == own) return;
+  BatchReader reader(batch);
+  for (BatchEntry entry; reader.Next(&entry);) {
+    for (CommitWatch* watch : watches_) {
+      if (watch != own) watch->Note(entry);
+    }
+  }
 }
 
 void CommitPipeline::BeginLocks() {

@@ -52,18 +52,18 @@ class CommitPipeline {
   absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass,
                      CommitTerms* terms = nullptr) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
-  // While it lives, a check can ask for all that was committed after `since`.
-  class Watch {
+  // A watch from now on; all that was committed before is visible.
+  class WatchHold {
    public:
-    explicit Watch(CommitPipeline* pipeline) ABSL_LOCKS_EXCLUDED(pipeline->commit_mutex_);
-    ~Watch() ABSL_LOCKS_EXCLUDED(pipeline_->commit_mutex_);
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    SequenceNumber since() const { return since_; }
+    WatchHold(CommitPipeline* pipeline, CommitCheck* check) ABSL_LOCKS_EXCLUDED(pipeline->commit_mutex_);
+    ~WatchHold() ABSL_LOCKS_EXCLUDED(pipeline_->commit_mutex_);
+    WatchHold(const WatchHold&) = delete;
+    WatchHold& operator=(const WatchHold&) = delete;
+    CommitWatch* get() { return &watch_; }
 
    private:
     CommitPipeline* const pipeline_;
-    SequenceNumber since_;
+    CommitWatch watch_;
   };
   // From the first call's return until as many calls of the second, nothing is committed that does not respect locks,
   // and all that was committed before is visible.
@@ -113,6 +113,8 @@ class CommitPipeline {
                       Aftermath* aftermath) ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Whether a batch may be written now, by its terms: their outcome. `locks`: transactions hold locks.
   CommitOutcome Allows(const CommitTerms& terms, bool locks) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The batch is visible. `own`: the watch that it was written under; null: none.
+  void TellWatches(std::string_view batch, const CommitWatch* own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status WriteNothing(bool sync, CommitTerms* terms) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Checks a batch before anything of it is written.
   absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -192,7 +194,7 @@ class CommitPipeline {
   // Whether the batch in hand has entries of several.
   bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
-  RecentCommits recent_ ABSL_GUARDED_BY(commit_mutex_);
+  std::vector<CommitWatch*> watches_ ABSL_GUARDED_BY(commit_mutex_);
   std::atomic<int> lock_users_{0};
 };
 

@@ -44,7 +44,7 @@ absl::Status CommitPipeline::WriteRows(std::string_view batch) {
   Insert(batch, first);
   last_ = SequenceNumber(last_.value() + count);
   state_->visible.store(last_.value(), std::memory_order_release);
-  if (recent_.watched()) recent_.Note(last_, batch);
+  TellWatches(batch, /*own=*/nullptr);
   return absl::OkStatus();
 }
 

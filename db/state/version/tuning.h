@@ -45,6 +45,8 @@ struct Tuning {
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // A value file that has this many bytes takes no more.
   uint64_t value_file_bytes = uint64_t{64} << 20;
+  // Of tables that have more, so much is read for what snapshots hold (db/engine/read/held_bytes.h).
+  uint64_t snapshot_walk_bytes = uint64_t{64} << 20;
   // DB::PutStream writes a value of so many bytes to a file of its own, and puts a smaller one as DB::Put does.
   uint64_t streamed_from = uint64_t{1} << 20;
   // Space for a log, or a value file, is reserved in steps of this size.

@@ -46,6 +46,11 @@ void test_history(const char* directory, sepal_readoptions_t* ro, const sepal_wr
   CHECK(sepal_history_sequence(history, 2) == old);
   CHECK(sepal_history_time(history, 2) > 0);
   sepal_history_destroy(history);
+  history = sepal_history_create_part(db, NULL, "k", 1, 1, old + 1, &error);
+  CHECK_OK();
+  CHECK(sepal_history_count(history) == 1);
+  check_version(history, 0, sepal_version_put, "old");
+  sepal_history_destroy(history);
   sepal_close(db);
   sepal_options_destroy(options);
 }

@@ -30,6 +30,12 @@ void test_named_snapshots(sepal_t* db, sepal_readoptions_t* ro, const sepal_writ
   CHECK(sepal_snapshot_list_sequence(list, 0) == sepal_snapshot_sequence(made));
   CHECK(sepal_snapshot_list_created(list, 0) > 0 && sepal_snapshot_list_expires(list, 0) == 0);
   CHECK(sepal_snapshot_list_expires(list, 1) == sepal_snapshot_list_created(list, 1) + 1000000000);
+  CHECK(sepal_snapshot_list_bytes_held(list, 0) == 0);
+  sepal_snapshot_list_destroy(list);
+  list = sepal_list_snapshots_with_bytes(db, &error);
+  CHECK_OK();
+  CHECK(sepal_snapshot_list_count(list) == 2);
+  CHECK(sepal_snapshot_list_bytes_held(list, 0) > 0);
   sepal_snapshot_list_destroy(list);
 
   sepal_release_snapshot(db, made);

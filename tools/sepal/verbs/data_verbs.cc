@@ -127,6 +127,7 @@ class HistoryVerb final : public KeyVerb {
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
     app->add_option("KEY", key_, "The key")->required();
+    AddCount(app, "--limit", &limit_, "At most so many versions, the newest ones (default: all)");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -134,7 +135,7 @@ class HistoryVerb final : public KeyVerb {
     std::vector<KeyVersion> versions;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
-      ASSIGN_OR_RETURN(versions, db->History(*family, key));
+      ASSIGN_OR_RETURN(versions, db->History(*family, key, {.limit = limit_}));
       return absl::OkStatus();
     }));
     for (const KeyVersion& version : versions) io.out << (json ? Json(version) : Text(version)) << "\n";
@@ -179,6 +180,7 @@ class HistoryVerb final : public KeyVerb {
   }
 
   std::string key_;
+  size_t limit_ = SIZE_MAX;
 };
 
 class ScanVerb final : public KeyVerb {

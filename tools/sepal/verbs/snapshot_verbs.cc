@@ -22,6 +22,7 @@ nlohmann::json SnapshotJson(const NamedSnapshot& snapshot) {
   nlohmann::json row = {
       {"name", BytesJson(snapshot.name)}, {"sequence", snapshot.sequence}, {"created", TimeText(snapshot.created)}};
   if (snapshot.expires.has_value()) row["expires"] = TimeText(*snapshot.expires);
+  if (snapshot.bytes_held.has_value()) row["bytes_held"] = *snapshot.bytes_held;
   return row;
 }
 
@@ -29,10 +30,16 @@ class SnapshotVerb : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlagsToWrite(app);
-    app->add_option("NAME", snapshot_, "Name of the snapshot")->required();
+    app->add_option("NAME", name_, "Name of the snapshot")->required();
+    app->add_flag("--hex", hex_, "The name is given in hexadecimal");
+  }
+  absl::Status Run(const Streams& io) final {
+    ASSIGN_OR_RETURN(snapshot_, BytesFrom(name_, hex_));
+    return RunNamed(io);
   }
 
  protected:
+  virtual absl::Status RunNamed(const Streams& io) = 0;
   void Tell(const Streams& io, const char* what) const {
     if (!json) return;
     nlohmann::json line = JsonHead();
@@ -43,6 +50,10 @@ class SnapshotVerb : public Verb {
 
   Place place_;
   std::string snapshot_;
+
+ private:
+  std::string name_;
+  bool hex_ = false;
 };
 
 class CreateSnapshotVerb final : public SnapshotVerb {
@@ -52,7 +63,8 @@ class CreateSnapshotVerb final : public SnapshotVerb {
     expires_ = AddSeconds(app, "--expires", &expires_seconds_, "When it is dropped by itself (default: never)");
   }
 
-  absl::Status Run(const Streams& io) override {
+ private:
+  absl::Status RunNamed(const Streams& io) override {
     NamedSnapshotOptions options;
     if (expires_->count() > 0) options.expires_after = std::chrono::milliseconds(std::llround(expires_seconds_ * 1000));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
@@ -62,14 +74,12 @@ class CreateSnapshotVerb final : public SnapshotVerb {
     return absl::OkStatus();
   }
 
- private:
   CLI::Option* expires_ = nullptr;
   double expires_seconds_ = 0;
 };
 
 class DropSnapshotVerb final : public SnapshotVerb {
- public:
-  absl::Status Run(const Streams& io) override {
+  absl::Status RunNamed(const Streams& io) override {
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     RETURN_IF_ERROR(db->DropSnapshot(snapshot_));
     RETURN_IF_ERROR(db->Close());
@@ -80,14 +90,28 @@ class DropSnapshotVerb final : public SnapshotVerb {
 
 class ListSnapshotsVerb final : public Verb {
  public:
-  void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--fast", fast_, "Do not look into tables for the bytes that each snapshot holds");
+  }
 
   absl::Status Run(const Streams& io) override {
     std::vector<NamedSnapshot> all;
+    absl::Status unknown_bytes;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(all, db->ListSnapshots());
+      if (fast_) return absl::OkStatus();
+      absl::StatusOr<std::vector<NamedSnapshot>> with_bytes = db->ListSnapshots({.bytes_held = true});
+      unknown_bytes = with_bytes.status();
+      if (with_bytes.ok()) all = *std::move(with_bytes);
       return absl::OkStatus();
     }));
+    Show(io, all);
+    return unknown_bytes;
+  }
+
+ private:
+  void Show(const Streams& io, const std::vector<NamedSnapshot>& all) const {
     nlohmann::json line = JsonHead();
     line["snapshots"] = nlohmann::json::array();
     for (const NamedSnapshot& snapshot : all) {
@@ -96,14 +120,14 @@ class ListSnapshotsVerb final : public Verb {
       io.out << absl::StrFormat("%s\tsequence %u\tcreated %s", Escaped(snapshot.name), snapshot.sequence,
                                 TimeText(snapshot.created));
       if (snapshot.expires.has_value()) io.out << "\texpires " << TimeText(*snapshot.expires);
+      if (snapshot.bytes_held.has_value()) io.out << "\tholds about " << HumanBytes(*snapshot.bytes_held);
       io.out << "\n";
     }
     if (json) io.out << ToLine(line) << "\n";
-    return absl::OkStatus();
   }
 
- private:
   Place place_;
+  bool fast_ = false;
 };
 
 }  // namespace

@@ -26,21 +26,23 @@ class EndTransactionVerb : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlagsToWrite(app);
-    app->add_option("NAME", transaction_, "Name of the prepared transaction")->required();
+    app->add_option("NAME", name_, "Name of the prepared transaction")->required();
+    app->add_flag("--hex", hex_, "The name is given in hexadecimal");
     AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string transaction_name, BytesFrom(name_, hex_));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false, memory_limit_));
     {
-      ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->FindPrepared(transaction_));
+      ASSIGN_OR_RETURN(const std::unique_ptr<Transaction> transaction, db->FindPrepared(transaction_name));
       RETURN_IF_ERROR(WithMemoryRemedy(End(transaction.get())));
     }
     RETURN_IF_ERROR(db->Close());
     if (!json) return absl::OkStatus();
     nlohmann::json line = JsonHead();
     line["directory"] = place_.directory;
-    line[What()] = BytesJson(transaction_);
+    line[What()] = BytesJson(transaction_name);
     io.out << ToLine(line) << "\n";
     return absl::OkStatus();
   }
@@ -50,7 +52,8 @@ class EndTransactionVerb : public Verb {
   virtual const char* What() const = 0;
 
   Place place_;
-  std::string transaction_;
+  std::string name_;
+  bool hex_ = false;
   uint64_t memory_limit_ = Options().memory_limit;
 };
 

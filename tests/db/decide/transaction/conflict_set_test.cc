@@ -71,6 +71,32 @@ TEST(ConflictSetTest, InAnOrderThatHoldsBytesEqualAKeyIsTouchedByItsOtherSpellin
   EXPECT_FALSE(Touches(set, "kez"));
 }
 
+TEST(ConflictSetTest, ARangeOfOneKeyIsThatKey) {
+  ConflictSet set;
+  set.AddRange(kFamily, kOrder, {.begin = "k", .end = "k"});
+  set.Seal();
+  EXPECT_TRUE(set.parts().front().ranges.empty());
+  EXPECT_TRUE(Touches(set, "k"));
+  EXPECT_FALSE(Touches(set, std::string_view("k\0", 2)));
+}
+
+TEST(ConflictSetTest, WhatIsAddedAgainAndAgainTakesLittleMemory) {
+  const CaselessComparator caseless;
+  ConflictSet set;
+  for (int i = 0; i < 100'000; ++i) {
+    set.AddKey(kFamily, KeyOrder(&caseless), i % 2 == 0 ? "key" : "KEY");
+    set.AddRange(ColumnFamilyId(4), kOrder, {.begin = "a", .end = "b"});
+  }
+  EXPECT_LT(set.MemoryBytes(), size_t{32} << 10);
+  set.Seal();
+  EXPECT_TRUE(Touches(set, "Key"));
+  EXPECT_TRUE(Touches(set, "aa", ColumnFamilyId(4)));
+  ConflictSet sum;
+  sum.Add(set);
+  sum.Seal();
+  EXPECT_EQ(sum.MemoryBytes(), set.MemoryBytes());
+}
+
 // Random ranges over ten letters against a list of letters.
 TEST(ConflictSetTest, JoinedRangesHoldWhatTheyHeldApart) {
   Random random(7);

@@ -350,5 +350,65 @@ TEST_F(HistoryTest, ARepairWithoutTheManifestBeginsTheHistoryAnew) {
   EXPECT_EQ(Value(db(), "k"), "new");
 }
 
+std::vector<uint64_t> SequencesOf(const absl::StatusOr<std::vector<KeyVersion>>& versions) {
+  EXPECT_OK(versions.status());
+  std::vector<uint64_t> sequences;
+  for (const KeyVersion& version : *versions) sequences.push_back(version.sequence);
+  return sequences;
+}
+
+// In parts of any size it is the same as whole: with operands, deletes of the key and of ranges, and what is older than
+// the history.
+TEST_F(HistoryTest, VersionsAreReadInParts) {
+  Put("k", "before");
+  ASSERT_OK(db()->Merge("k", "more"));
+  CompactAll();
+  Wait(2 * kHourMillis);
+  Put("x", "1");
+  Wait(2 * kHourMillis);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_OK(db()->Merge("k", std::to_string(round)));
+    ASSERT_OK(db()->DeleteRange("a", "z"));
+    Put("k", "put");
+    ASSERT_OK(db()->Delete("k"));
+    ASSERT_OK(db()->Merge("k", "after"));
+    if (round == 1) CompactAll();
+    const std::vector<uint64_t> whole = SequencesOf(db()->History("k"));
+    ASSERT_GE(whole.size(), 4u);
+    for (size_t limit = 1; limit <= whole.size() + 1; ++limit) {
+      std::vector<uint64_t> parts;
+      HistoryOptions options{.limit = limit};
+      for (;;) {
+        const std::vector<uint64_t> part = SequencesOf(db()->History("k", options));
+        ASSERT_LE(part.size(), limit);
+        parts.insert(parts.end(), part.begin(), part.end());
+        if (part.size() < limit) break;
+        options.below_sequence = part.back();
+      }
+      ASSERT_EQ(parts, whole) << "by " << limit;
+    }
+  }
+  EXPECT_TRUE(SequencesOf(db()->History("k", {.limit = 0})).empty());
+  EXPECT_TRUE(SequencesOf(db()->History("k", {.below_sequence = 0})).empty());
+}
+
+TEST_F(HistoryTest, APropertyTellsWhetherTheClockIsTrusted) {
+  const auto clock = [&] {
+    const std::string text = db()->GetProperty("sepal.history").value();
+    const size_t at = text.find("clock: ");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  Put("k", "1");
+  EXPECT_EQ(clock(), "clock: trusted");
+  database.clock->Jump(3 * kHourMillis);
+  Wait(2 * kSecondMillis);
+  Put("k", "2");
+  EXPECT_THAT(clock(), ::testing::HasSubstr("ahead of the time that has passed for certain"));
+  database.clock->Jump(-3 * kHourMillis);
+  EXPECT_THAT(clock(), ::testing::HasSubstr("ms behind the newest mark"));
+  ASSERT_OK(db()->AcceptClock());
+  EXPECT_EQ(clock(), "clock: trusted");
+}
+
 }  // namespace
 }  // namespace sepal

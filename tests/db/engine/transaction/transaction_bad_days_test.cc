@@ -92,6 +92,29 @@ TEST_F(TransactionBadDaysTest, PreparedTransactionsAreListedAndEndedOneByOneInSc
   }
 }
 
+// However many others write meanwhile, and however much: it needs one look at the database.
+TEST(LargeCommitTest, IsNotHeldUpByWritersOfOtherKeys) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/1);
+    ASSERT_OK(database.Open());
+    DB* const db = database.db.get();
+    bool committed = false;
+    int writes_before = 0;
+    database.world->Spawn([&] {
+      const std::unique_ptr<Transaction> transaction = db->BeginTransaction().value();
+      for (uint64_t i = 0; i < 300; ++i) ASSERT_OK(transaction->Put(NumberedKey(i), "v"));
+      EXPECT_OK(transaction->Commit());
+      committed = true;
+    });
+    database.world->Spawn([&] {
+      for (; writes_before < 200 && !committed; ++writes_before) EXPECT_OK(db->Put("other", std::string(40'000, 'o')));
+    });
+    database.world->RunUntilIdle();
+    EXPECT_TRUE(committed);
+    EXPECT_LT(writes_before, 200) << "seed " << seed;
+  }
+}
+
 // What a fenced writer is told is no conflict: the body is not run again, and a prepared transaction stays.
 TEST(FencedTransactionTest, IsNotTakenForAConflict) {
   constexpr Capabilities kShared = {.remote = true, .outlives_process = false, .fences = true};
