@@ -71,9 +71,9 @@ class ReadAhead {
   }
 
   // Moves the window to begin at the block, or to end with it; going forward it ends at or before `limit`. Consecutive
-  // windows double in size; any other window starts small again. Of a remote file the window that follows is asked for,
-  // too. If it cannot be read, the window is empty, also for
-  // the neighbouring blocks: the failure of one of them must not fail the others, which are read one by one.
+  // windows double in size; any other window starts small again. Of a remote file the window that follows is asked for
+  // first, so that two are on their way. If it cannot be read, the window is empty, also for the neighbouring blocks:
+  // the failure of one of them must not fail the others, which are read one by one.
   void Fill(BlockHandle handle, Travel travel, uint64_t limit) {
     const uint64_t end = EndOf(handle);
     const uint64_t part_end = travel == Travel::kForward ? limit : table_.data_bytes();
@@ -95,6 +95,7 @@ class ReadAhead {
     const uint64_t first = travel == Travel::kForward ? handle.offset : end - length;
     kept.resize(std::min<uint64_t>(kept.size(), length));
     std::copy(kept.begin(), kept.end(), data());
+    if (table_.options.remote && travel == Travel::kForward) AskForNext(first + length, length, limit);
     const absl::StatusOr<size_t> got = Read(first + kept.size(), length - kept.size(), data() + kept.size());
     if (!got.ok()) {
       failed_begin_ = first;
@@ -103,7 +104,6 @@ class ReadAhead {
     }
     size_ = kept.size() + *got;
     begin_ = first;
-    if (table_.options.remote && travel == Travel::kForward) AskForNext(limit);
     if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, *got);
   }
 
@@ -118,10 +118,9 @@ class ReadAhead {
     }
     return wanted;
   }
-  // The file's store gets it while this window is used.
-  void AskForNext(uint64_t limit) const {
-    const uint64_t next = begin_ + size_;
-    if (next < limit) table_.file->ReadAhead(next, std::min(std::min({2 * next_, 2 * size_, largest_}), limit - next));
+  // What follows a window of `bytes` that ends at `next`. The file's store gets it while that window is read, and used.
+  void AskForNext(uint64_t next, uint64_t bytes, uint64_t limit) const {
+    if (next < limit) table_.file->ReadAhead(next, std::min(std::min({2 * next_, 2 * bytes, largest_}), limit - next));
   }
   absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length, char* to) const {
     const PerfTimer timer(PerfPart::kRead);

@@ -160,7 +160,7 @@ TEST_F(RoundTripsTest, AScanAsksForItsNextWindowAhead) {
   int entries = 0;
   for (const auto& [key, value] : db()->Scan()) entries += value.size() == 100;
   EXPECT_EQ(entries, 100'000);
-  EXPECT_LE(clock_.Take(), 14u);              // of 13 MB in two tables
+  EXPECT_LE(clock_.Take(), 10u);              // of 13 MB in two tables
   EXPECT_LE(clock_.unasked() - unasked, 6u);  // of each table its end, its first block and a first window
 }
 
