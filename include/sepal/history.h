@@ -61,6 +61,7 @@ struct KeyVersion {
 struct HistoryOptions {
   size_t limit = SIZE_MAX;  // at most so many versions, the newest ones
   // Only those with a lower number. To read a long history in parts, give each call the last one's lowest `sequence`.
+  // Each part is as of its call: what leaves the history between two calls is missing in the second.
   std::optional<uint64_t> below_sequence = {};
 };
 

@@ -39,8 +39,8 @@ struct NamedSnapshotOptions {
 };
 
 struct ListSnapshotsOptions {
-  // Find NamedSnapshot::bytes_held too. Cost: reading all tables; where they have more than 64 MiB, about that much of
-  // them, in 256 places, as an estimate. Errors: those of an iterator.
+  // Find NamedSnapshot::bytes_held too. Cost: a walk over all entries; where keys and values have more than 64 MiB, over
+  // about that much of them, in 256 places, as an estimate. Errors: those of an iterator.
   bool bytes_held = false;
 };
 

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kBytesOfKey = 48;
 
 size_t BytesOf(const ConflictRange& range) {
-  return sizeof(range) + range.begin.value_or("").size() + range.end.value_or("").size();
+  return sizeof(range) + (range.begin.has_value() ? range.begin->size() : 0) +
+         (range.end.has_value() ? range.end->size() : 0);
 }
 
 bool BeginsLater(const KeyOrder& order, const ConflictRange& a, const ConflictRange& b) {
@@ -39,12 +40,14 @@ std::optional<std::string_view> TouchedByKey(const ConflictSet::Part& part, std:
   return key;
 }
 
-// Cost: a look at each key and range.
+// Cost: a look at each range, and at each key unless all are outside.
 std::optional<std::string_view> TouchedByRange(const ConflictSet::Part& part, std::string_view begin,
                                                const std::optional<std::string_view>& end) {
   const KeyOrder& order = part.order;
-  for (const std::string& key : part.keys) {
-    if (!order.Less(key, begin) && (!end.has_value() || order.Less(key, *end))) return key;
+  const auto before_end = [&](std::string_view key) { return !end.has_value() || order.Less(key, *end); };
+  const bool outside = !part.smallest.has_value() || order.Less(*part.largest, begin) || !before_end(*part.smallest);
+  for (auto key = part.keys.begin(); !outside && key != part.keys.end(); ++key) {
+    if (!order.Less(*key, begin) && before_end(*key)) return *key;
   }
   for (const ConflictRange& range : part.ranges) {
     if (IsBehind(order, begin, range)) continue;
@@ -116,7 +119,15 @@ void ConflictSet::Add(const ConflictSet& other) {
 }
 
 void ConflictSet::Seal() {
-  for (Part& part : parts_) Join(&part);
+  for (Part& part : parts_) {
+    Join(&part);
+    part.smallest.reset();
+    part.largest.reset();
+    for (const std::string& key : part.keys) {
+      if (!part.smallest.has_value() || part.order.Less(key, *part.smallest)) part.smallest = key;
+      if (!part.largest.has_value() || part.order.Less(*part.largest, key)) part.largest = key;
+    }
+  }
 }
 
 void ConflictSet::Join(Part* part) {

@@ -34,6 +34,9 @@ class ConflictSet {
     absl::flat_hash_set<std::string> keys;
     std::vector<ConflictRange> ranges;
     size_t join_at = 64;  // so many ranges
+    // Of the keys, once they are sealed; none: there are none.
+    std::optional<std::string> smallest = {};
+    std::optional<std::string> largest = {};
   };
 
   void AddKey(ColumnFamilyId family, const KeyOrder& order, std::string_view key);

@@ -50,24 +50,31 @@ class VersionsOfKey {
   VersionsOfKey(Core* core, const Family* family, const ReadView* view, SequenceNumber visible, std::string_view key)
       : core_(core), family_(family), view_(view), visible_(visible), key_(key) {}
 
-  // Down to the first at or below `floor` that needs none before it. What was there at the floor is looked for in any
-  // case, as it hides what is older.
+  // Down to the first at or below `floor` that needs none before it; as many as `options` asks for, and some more.
   absl::Status Collect(SequenceNumber floor, const HistoryOptions& options) {
-    const uint64_t below = options.below_sequence.value_or(UINT64_MAX);
-    const SequenceNumber from = std::min(visible_, std::max(floor, SequenceNumber(below > 0 ? below - 1 : 0)));
+    versions_.clear();
+    from_ = visible_;
+    if (options.below_sequence == 0) return absl::OkStatus();
+    if (options.below_sequence.has_value()) from_ = std::min(visible_, SequenceNumber(*options.below_sequence - 1));
+    const std::unique_ptr<InternalIterator> entries =
+        NewVersionsIterator(core_, *family_, *view_, {key_, key_}, /*fill_cache=*/true);
+    if (from_ < floor) {
+      ASSIGN_OR_RETURN(const bool decided, IsDecidedAbove(floor, entries.get()));
+      if (decided) return absl::OkStatus();
+    }
     size_t wanted = options.limit;
-    const std::unique_ptr<InternalIterator> entries = NewVersionsIterator(core_, *family_, *view_, {key_, key_});
-    for (entries->Seek({key_, SeekTrailer(from)}); entries->Valid() && wanted > 0; entries->Next()) {
-      if (!family_->order.Equal(entries->key().user_key, key_)) break;
-      if (entries->key().sequence() > from) continue;
+    for (entries->Seek({key_, SeekTrailer(from_)}); wanted > 0 && IsAtKey(*entries); entries->Next()) {
+      if (entries->key().sequence() > from_) continue;
       RETURN_IF_ERROR(Add(entries->key(), entries->value()));
       if (entries->key().sequence() <= floor && versions_.back().kind != KeyVersion::Kind::kMerge) break;
-      if (versions_.back().sequence < below) --wanted;
+      --wanted;
     }
     RETURN_IF_ERROR(entries->status());
-    AddRangeDeletes(floor, from);
+    AddRangeDeletes(floor, options.limit);
     return absl::OkStatus();
   }
+  // Nothing above was looked at.
+  SequenceNumber from() const { return from_; }
   // Without those that are older than what was there at `floor`.
   std::vector<KeyVersion> Take(SequenceNumber floor, const HistoryOptions& options) && {
     std::stable_sort(versions_.begin(), versions_.end(),
@@ -78,9 +85,6 @@ class VersionsOfKey {
     // That the key was not there at the beginning needs no version.
     const bool absent = decides != versions_.end() && decides->kind != KeyVersion::Kind::kPut;
     if (decides != versions_.end()) versions_.erase(absent ? decides : decides + 1, versions_.end());
-    std::erase_if(versions_, [&](const KeyVersion& version) {
-      return options.below_sequence.has_value() && version.sequence >= *options.below_sequence;
-    });
     if (versions_.size() > options.limit) versions_.resize(options.limit);
     return std::move(versions_);
   }
@@ -112,8 +116,24 @@ class VersionsOfKey {
     }
     return absl::OkStatus();
   }
-  void AddRangeDeletes(SequenceNumber floor, SequenceNumber from) {
-    for (SequenceNumber at = from;;) {
+  bool IsAtKey(const InternalIterator& entries) const {
+    return entries.Valid() && family_->order.Equal(entries.key().user_key, key_);
+  }
+  // Whether what the key was at `floor` needs nothing of what is at or below `from_`.
+  absl::StatusOr<bool> IsDecidedAbove(SequenceNumber floor, InternalIterator* entries) {
+    if (CoveringIn(*view_, family_->order, key_, floor) > from_) return true;
+    for (entries->Seek({key_, SeekTrailer(floor)}); IsAtKey(*entries); entries->Next()) {
+      if (entries->key().sequence() > floor) continue;
+      if (entries->key().sequence() <= from_) break;
+      if (MeaningOf(entries->key().trailer) != Meaning::kOperand) return true;
+    }
+    RETURN_IF_ERROR(entries->status());
+    return false;
+  }
+  // At most `limit`, the newest ones.
+  void AddRangeDeletes(SequenceNumber floor, size_t limit) {
+    SequenceNumber at = from_;
+    for (; limit > 0; --limit) {
       const SequenceNumber deleted = CoveringIn(*view_, family_->order, key_, at);
       if (deleted == SequenceNumber(0)) return;
       versions_.push_back({.sequence = deleted.value(), .kind = KeyVersion::Kind::kDelete});
@@ -127,6 +147,7 @@ class VersionsOfKey {
   const ReadView* const view_;
   const SequenceNumber visible_;
   const std::string_view key_;
+  SequenceNumber from_;
   std::vector<KeyVersion> versions_;
 };
 
@@ -205,7 +226,12 @@ absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& hand
   const HeldPoint now = HoldPoint(*family);
   if (!now.view.has_value()) return NoView(*family);
   VersionsOfKey collected(core_.get(), family.get(), &**now.view, now.visible, key);
-  RETURN_IF_ERROR(collected.Collect(family->history.floor(), options));
+  // Where the floor rises over what was looked at, what was there at the floor was not.
+  SequenceNumber floor;
+  do {
+    floor = family->history.floor();
+    RETURN_IF_ERROR(collected.Collect(floor, options));
+  } while (family->history.floor() > std::max(floor, collected.from()));
   std::vector<KeyVersion> versions = std::move(collected).Take(family->history.floor(), options);
   for (KeyVersion& version : versions) {
     const std::optional<uint64_t> millis = core_->time_marks.TimeOfUpdate(SequenceNumber(version.sequence));
@@ -263,7 +289,7 @@ std::string Engine::HistoryText(const Family& family) {
   return absl::StrFormat("kept: %u ms\nfloor: %u\noldest time: %s\ntime marks: %u\nclock: %s\n",
                          family.history.millis(), floor.value(),
                          oldest.has_value() ? TimeText(TimeOfMillis(*oldest)) : "unknown", core_->time_marks.count(),
-                         ClockText(core_->time_marks.trouble()));
+                         read_only_ ? "the writer's" : ClockText(core_->time_marks.trouble()));
 }
 
 }  // namespace sepal

@@ -1,6 +1,8 @@
 // Snapshots with names: the moment is chosen here; named_snapshots.h does the work.
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/engine/catalog/named_snapshots.h"
@@ -89,19 +91,38 @@ absl::StatusOr<std::vector<NamedSnapshot>> Engine::ListSnapshots(const ListSnaps
   return all;
 }
 
+// All families together are walked through as far as the bound allows, each by its share.
 absl::StatusOr<HeldBytes> Engine::BytesHeldBySnapshots() {
   const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  struct Walked {
+    FamilyRef family;
+    HeldPoint at;
+    ReaderMoments moments;
+    uint64_t bytes;
+  };
   std::vector<FamilyRef> families;
   {
     StateLock lock(state_.get());
     for (const auto& [id, family] : state_->families) families.push_back(family);
   }
-  HeldBytes held;
+  std::vector<Walked> walks;
+  uint64_t all_bytes = 0;
   for (const FamilyRef& family : families) {
-    const HeldPoint at = HoldPoint(*family);
+    HeldPoint at = HoldPoint(*family);
     if (!at.view.has_value()) continue;  // it was dropped
     const SequenceNumber floor = family->history.on() ? family->history.floor() : at.visible;
-    RETURN_IF_ERROR(AddHeldBytes(core_.get(), *family, **at.view, at.visible, {snapshots, floor}, &held));
+    const ReaderMoments moments{snapshots, floor};
+    const uint64_t bytes = WalkBytes(*family, **at.view, moments);
+    all_bytes += bytes;
+    walks.push_back({family, std::move(at), moments, bytes});
+  }
+  const double part =
+      static_cast<double>(core_->tuning.snapshot_walk_bytes) / static_cast<double>(std::max<uint64_t>(all_bytes, 1));
+  HeldBytes held;
+  for (const Walked& walk : walks) {
+    const auto share = static_cast<uint64_t>(part * static_cast<double>(walk.bytes));
+    RETURN_IF_ERROR(AddHeldBytes(core_.get(), *walk.family, **walk.at.view, walk.at.visible, walk.moments,
+                                 part >= 1 ? walk.bytes : share, &held));
   }
   return held;
 }

@@ -17,58 +17,121 @@ namespace sepal {
 
 namespace {
 
-constexpr int kPlaces = 256;
+constexpr uint64_t kMostPlaces = 256;
+constexpr uint64_t kLeastBytesOfPlace = uint64_t{4} << 10;
+// A search for a range delete takes about as long as a walk over so many bytes.
+constexpr uint64_t kBytesOfSearch = 64;
 
-// The tables of a view, together.
+template <class Visit>
+void ForEachTable(const ReadView& view, Visit visit) {
+  for (const LevelRun& run : view.version->runs()) {
+    for (const TableRef& table : run.run->tables()) visit(*table);
+  }
+}
+
+template <class Visit>
+void ForEachMemTable(const ReadView& view, Visit visit) {
+  visit(*view.active);
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) visit(*memtable);
+}
+
 struct Stored {
-  uint64_t bytes = 0;
-  uint64_t raw_bytes = 0;  // of keys and values
+  uint64_t table_bytes = 0;
+  uint64_t raw_table_bytes = 0;  // of keys and values
+  uint64_t memory_bytes = 0;     // likewise
+  uint64_t entries = 0;
+  uint64_t raw_bytes() const { return raw_table_bytes + memory_bytes; }
 };
 
-Stored StoredIn(const Version& version) {
+Stored StoredIn(const ReadView& view) {
   Stored stored;
-  for (const LevelRun& run : version.runs()) {
-    for (const TableRef& table : run.run->tables()) {
-      stored.bytes += table->metadata().size_bytes;
-      stored.raw_bytes += table->metadata().raw_bytes;
-    }
-  }
+  ForEachTable(view, [&](const TableFile& table) {
+    stored.table_bytes += table.metadata().size_bytes;
+    stored.raw_table_bytes += table.metadata().raw_bytes;
+    stored.entries += table.metadata().entries;
+  });
+  ForEachMemTable(view, [&](const MemTable& memtable) {
+    stored.memory_bytes += memtable.DataBytes();
+    stored.entries += memtable.EntryCount();
+  });
   return stored;
 }
 
-// What lies apart from the entry.
-uint64_t SeparatedBytes(const InternalKeyView& key, std::string_view payload) {
-  if (MeaningOf(key.trailer) != Meaning::kReference) return 0;
-  const std::optional<ValueReference> reference = ParseValueReference(payload);
-  return reference.has_value() ? reference->stored_bytes : 0;
+KeyStretch StretchOf(const TableFile& table) {
+  const TableMetadata& m = table.metadata();
+  return {m.smallest.user_key, m.largest.user_key, m.raw_bytes};
 }
+
+// With a cut behind each `piece_bytes`.
+void AppendMemTable(const MemTable& memtable, KeyOrder order, uint64_t piece_bytes,
+                    std::vector<KeyStretch>* stretches) {
+  const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
+  entries->SeekToFirst();
+  if (!entries->Valid()) return;
+  KeyStretch all{.smallest = std::string(entries->key().user_key), .largest = {}, .bytes = 0};
+  std::vector<std::string> cuts;
+  for (uint64_t piece = 0; entries->Valid(); entries->Next()) {
+    const uint64_t size = entries->key().user_key.size() + entries->value().size();
+    all.bytes += size;
+    piece += size;
+    if (piece < piece_bytes) continue;
+    cuts.emplace_back(entries->key().user_key);
+    piece = 0;
+  }
+  entries->SeekToLast();
+  all.largest = std::string(entries->key().user_key);
+  AppendStretches(stretches, order, std::move(all), cuts);
+}
+
+// The key in hand: where its next older update is hidden.
+class HidingOfKey {
+ public:
+  // `deletes`: of ranges that cover the key, the newest first.
+  void Begin(std::vector<SequenceNumber> deletes) {
+    deletes_ = std::move(deletes);
+    next_delete_ = 0;
+    by_update_.reset();
+    by_delete_.reset();
+  }
+  // From where on readers neither see nor need the next older update; none: they do up to now.
+  std::optional<SequenceNumber> Of(SequenceNumber sequence) {
+    while (next_delete_ < deletes_.size() && deletes_[next_delete_] > sequence) by_delete_ = deletes_[next_delete_++];
+    if (!by_delete_.has_value() || !by_update_.has_value()) return by_delete_.has_value() ? by_delete_ : by_update_;
+    return std::min(*by_delete_, *by_update_);
+  }
+  void HideOlder(SequenceNumber sequence) { by_update_ = sequence; }
+
+ private:
+  std::vector<SequenceNumber> deletes_;
+  size_t next_delete_ = 0;
+  std::optional<SequenceNumber> by_update_;
+  std::optional<SequenceNumber> by_delete_;
+};
 
 class Walk {
  public:
   Walk(Core* core, const Family& family, const ReadView& view, SequenceNumber visible, const ReaderMoments& moments)
-      : core_(core),
-        family_(family),
-        view_(view),
-        visible_(visible),
-        moments_(moments),
-        most_bytes_(core->tuning.snapshot_walk_bytes) {}
+      : core_(core), family_(family), view_(view), visible_(visible), moments_(moments) {}
 
-  // All entries, or those of some places.
-  absl::Status Go(const Stored& stored) {
-    if (stored.bytes <= most_bytes_) return GoFrom(std::nullopt, UINT64_MAX);
-    const std::vector<std::string> places = Places(stored);
-    const uint64_t most = most_bytes_ / (places.size() + 1);
+  absl::Status GoThroughAll() {
+    all_ = true;
+    return GoFrom(std::nullopt, UINT64_MAX);
+  }
+  // About so much.
+  absl::Status GoToPlaces(const Stored& stored, uint64_t most_bytes) {
+    const std::vector<std::string> places = Places(stored, std::min(kMostPlaces, most_bytes / kLeastBytesOfPlace));
+    const uint64_t most = most_bytes / (places.size() + 1);
     RETURN_IF_ERROR(GoFrom(std::nullopt, most));
     for (const std::string& place : places) RETURN_IF_ERROR(GoFrom(place, most));
     return absl::OkStatus();
   }
   // What was walked stands for all that is stored.
-  void AddTo(HeldBytes* held, const Stored& stored) const {
-    const double part = stored.bytes <= most_bytes_ || walked_bytes_ == 0
-                            ? 1.0
-                            : static_cast<double>(stored.raw_bytes) / static_cast<double>(walked_bytes_);
-    const double packed =
-        stored.raw_bytes == 0 ? 1.0 : static_cast<double>(stored.bytes) / static_cast<double>(stored.raw_bytes);
+  void AddTo(const Stored& stored, HeldBytes* held) const {
+    const auto share = [](uint64_t a, uint64_t b) {
+      return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+    };
+    const double part = all_ ? 1.0 : std::max(1.0, share(stored.raw_bytes(), walked_bytes_));
+    const double packed = share(stored.table_bytes, stored.raw_table_bytes);
     for (const auto& [moment, sum] : held_) {
       const double bytes = packed * static_cast<double>(sum.entry_bytes) + static_cast<double>(sum.separated_bytes);
       (*held)[moment] += static_cast<uint64_t>(part * bytes);
@@ -78,77 +141,95 @@ class Walk {
  private:
   struct Sum {
     uint64_t entry_bytes = 0;
-    uint64_t separated_bytes = 0;
+    uint64_t separated_bytes = 0;  // what lies apart from the entry
   };
 
-  std::vector<std::string> Places(const Stored& stored) const {
+  // Keys that part what is stored evenly. Only tables that are cut are opened.
+  std::vector<std::string> Places(const Stored& stored, uint64_t count) const {
     FamilyTableOpener opener = core_->Opener(family_.order);
+    const uint64_t piece = stored.raw_bytes() / std::max<uint64_t>(count, 1) + 1;
     std::vector<KeyStretch> stretches;
-    for (const LevelRun& run : view_.version->runs()) {
-      for (const TableRef& table : run.run->tables()) {
-        const TableMetadata& m = table->metadata();
-        std::vector<std::string> cuts;
-        const absl::StatusOr<const TableReader*> reader = table->OpenReader(&opener);
-        if (reader.ok()) cuts = (*reader)->EvenCuts(kPlaces * m.size_bytes / stored.bytes);
-        AppendStretches(&stretches, family_.order, {m.smallest.user_key, m.largest.user_key, m.size_bytes}, cuts);
+    ForEachTable(view_, [&](const TableFile& table) {
+      std::vector<std::string> cuts;
+      if (table.metadata().raw_bytes >= piece) {
+        const absl::StatusOr<const TableReader*> reader = table.OpenReader(&opener);
+        if (reader.ok()) cuts = (*reader)->EvenCuts(table.metadata().raw_bytes / piece);
       }
-    }
-    return SubcompactionBoundaries(stretches, family_.order, kPlaces, /*min_part_bytes=*/0);
+      AppendStretches(&stretches, family_.order, StretchOf(table), cuts);
+    });
+    ForEachMemTable(view_,
+                    [&](const MemTable& memtable) { AppendMemTable(memtable, family_.order, piece, &stretches); });
+    return SubcompactionBoundaries(stretches, family_.order, static_cast<int>(count), /*min_part_bytes=*/0);
   }
 
-  // Whole keys, from `begin` on, until it has seen as many bytes.
-  absl::Status GoFrom(const std::optional<std::string>& begin, uint64_t most_bytes) {
-    const std::unique_ptr<InternalIterator> entries = NewVersionsIterator(core_, family_, view_, {.begin = begin});
+  // From `begin` on until as much has been done; mostly whole keys.
+  absl::Status GoFrom(const std::optional<std::string>& begin, uint64_t most) {
+    const std::unique_ptr<InternalIterator> entries =
+        NewVersionsIterator(core_, family_, view_, {.begin = begin}, /*fill_cache=*/false);
     if (begin.has_value()) {
       entries->Seek({*begin, SeekTrailer(kMaxSequenceNumber)});
     } else {
       entries->SeekToFirst();
     }
-    uint64_t bytes = 0;
+    uint64_t work = 0;
     bool first = true;
-    for (; entries->Valid(); entries->Next()) {
+    for (; entries->Valid() && work / 2 <= most; entries->Next()) {
       const InternalKeyView key = entries->key();
       if (first || !family_.order.Equal(key.user_key, key_)) {
-        if (bytes >= most_bytes) break;
-        BeginKey(key.user_key);
+        if (work >= most) break;
+        RETURN_IF_ERROR(core_->CheckOpen());
+        work += kBytesOfSearch * BeginKey(key.user_key);
         first = false;
       }
       const uint64_t size = key.user_key.size() + entries->value().size();
-      bytes += size;
-      if (key.sequence() > visible_) continue;
-      Add(key, {.entry_bytes = size, .separated_bytes = SeparatedBytes(key, entries->value())});
+      work += size;
+      walked_bytes_ += size;
+      if (key.sequence() <= visible_) Add(key, entries->value());
     }
-    walked_bytes_ += bytes;
     return entries->status();
   }
-  void BeginKey(std::string_view key) {
+  // Returns how many searches that took. Of the deletes between two moments the newest does: they hide the same.
+  uint64_t BeginKey(std::string_view key) {
     key_.assign(key);
-    hidden_at_.reset();
-    deletes_.clear();
-    const SequenceNumber oldest = moments_.snapshots.front();
-    for (SequenceNumber at = visible_;;) {
-      const SequenceNumber deleted = CoveringIn(view_, family_.order, key_, at, /*known=*/oldest);
-      if (deleted <= oldest) return;  // what it hides, no snapshot sees
-      deletes_.push_back(deleted);
-      at = SequenceNumber(deleted.value() - 1);
+    std::vector<SequenceNumber> deletes;
+    uint64_t searches = 0;
+    for (std::optional<SequenceNumber> at = visible_; family_.range_deletes.any() && at.has_value(); ++searches) {
+      const SequenceNumber deleted = CoveringIn(view_, family_.order, key_, *at);
+      if (deleted == SequenceNumber(0)) break;
+      deletes.push_back(deleted);
+      at = LastMomentBefore(deleted);
     }
+    hiding_.Begin(std::move(deletes));
+    return searches;
+  }
+  std::optional<SequenceNumber> LastMomentBefore(SequenceNumber sequence) const {
+    std::optional<SequenceNumber> last;
+    if (moments_.floor < sequence) last = moments_.floor;
+    const auto behind = std::lower_bound(moments_.snapshots.begin(), moments_.snapshots.end(), sequence);
+    if (behind == moments_.snapshots.begin()) return last;
+    return last.has_value() ? std::max(*last, *std::prev(behind)) : *std::prev(behind);
   }
 
-  // The next older update of the key. Readers see it, or need it, from its own number on until it is hidden.
-  void Add(const InternalKeyView& key, const Sum& size) {
+  // Of a key's updates the next older one. Readers see it, or need it, from its own number on until it is hidden.
+  void Add(const InternalKeyView& key, std::string_view payload) {
     const SequenceNumber sequence = key.sequence();
-    while (!deletes_.empty() && deletes_.back() <= sequence) deletes_.pop_back();
-    std::optional<SequenceNumber> hidden = hidden_at_;
-    if (!deletes_.empty()) hidden = std::min(deletes_.back(), hidden.value_or(deletes_.back()));
-    if (MeaningOf(key.trailer) != Meaning::kOperand) hidden_at_ = sequence;
+    const std::optional<SequenceNumber> hidden = hiding_.Of(sequence);
+    const Meaning meaning = MeaningOf(key.trailer);
+    if (meaning != Meaning::kOperand) hiding_.HideOlder(sequence);
     if (!hidden.has_value() || *hidden > moments_.floor) return;
     const auto sees = std::lower_bound(moments_.snapshots.begin(), moments_.snapshots.end(), sequence);
     if (sees == moments_.snapshots.end() || *sees >= *hidden) return;
     const auto next = sees + 1;
     if (next != moments_.snapshots.end() && *next < *hidden) return;
     Sum& sum = held_[*sees];
-    sum.entry_bytes += size.entry_bytes;
-    sum.separated_bytes += size.separated_bytes;
+    if (meaning == Meaning::kReference) {
+      const std::optional<ValueReference> reference = ParseValueReference(payload);
+      if (reference.has_value()) sum.separated_bytes += reference->stored_bytes;
+    }
+    std::string_view value = payload;
+    // What has expired is absent at every moment, and kept for none.
+    if (meaning == Meaning::kExpiring && MeaningNow(key.trailer, &value, &core_->expiry) == Meaning::kAbsent) return;
+    sum.entry_bytes += key.user_key.size() + payload.size();
   }
 
   Core* const core_;
@@ -156,24 +237,29 @@ class Walk {
   const ReadView& view_;
   const SequenceNumber visible_;
   const ReaderMoments moments_;
-  const uint64_t most_bytes_;
+  bool all_ = false;
   uint64_t walked_bytes_ = 0;
   std::map<SequenceNumber, Sum> held_;
-  // Of the key in hand: where its next older update is hidden, and the range deletes that cover it, the newest first.
   std::string key_;
-  std::optional<SequenceNumber> hidden_at_;
-  std::vector<SequenceNumber> deletes_;
+  HidingOfKey hiding_;
 };
 
 }  // namespace
 
+uint64_t WalkBytes(const Family& family, const ReadView& view, const ReaderMoments& moments) {
+  const Stored stored = StoredIn(view);
+  if (!family.range_deletes.any()) return stored.raw_bytes();
+  return stored.raw_bytes() + kBytesOfSearch * stored.entries * moments.snapshots.size();
+}
+
 absl::Status AddHeldBytes(Core* core, const Family& family, const ReadView& view, SequenceNumber visible,
-                          const ReaderMoments& moments, HeldBytes* held) {
+                          const ReaderMoments& moments, uint64_t most_bytes, HeldBytes* held) {
   if (moments.snapshots.empty()) return absl::OkStatus();
-  const Stored stored = StoredIn(*view.version);
+  const Stored stored = StoredIn(view);
   Walk walk(core, family, view, visible, moments);
-  RETURN_IF_ERROR(walk.Go(stored));
-  walk.AddTo(held, stored);
+  const bool all = WalkBytes(family, view, moments) <= most_bytes;
+  RETURN_IF_ERROR(all ? walk.GoThroughAll() : walk.GoToPlaces(stored, most_bytes));
+  walk.AddTo(stored, held);
   return absl::OkStatus();
 }
 

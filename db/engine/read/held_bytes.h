@@ -22,11 +22,14 @@ struct ReaderMoments {
   SequenceNumber floor;                       // and at any number from here on: the visible one, or a history's floor
 };
 
+// About what a walk over all of a view takes: bytes of keys and values, and for each key with range deletes some more.
+uint64_t WalkBytes(const Family& family, const ReadView& view, const ReaderMoments& moments);
+
 // Adds, for each snapshot, about what is stored of the updates of `view` that readers see at it and at no other moment.
-// Exact but for the shares of compression, filters and indexes where the tables have at most
-// Tuning::snapshot_walk_bytes; an estimate from about as much, out of places that part the bytes evenly, where they
-// have more. A reader stands at `visible` (RangeDeletes::Stand) until the call returns.
+// Exact but for the shares of compression, filters and indexes where `most_bytes` allow a walk over all; an estimate
+// from about as much, out of places that part the bytes evenly, where they do not. A reader stands at `visible`
+// (RangeDeletes::Stand) until the call returns. It ends with an error once the database is closed.
 absl::Status AddHeldBytes(Core* core, const Family& family, const ReadView& view, SequenceNumber visible,
-                          const ReaderMoments& moments, HeldBytes* held);
+                          const ReaderMoments& moments, uint64_t most_bytes, HeldBytes* held);
 
 }  // namespace sepal

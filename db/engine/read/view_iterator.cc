@@ -101,8 +101,8 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
 }
 
 std::unique_ptr<InternalIterator> NewVersionsIterator(Core* core, const Family& family, const ReadView& view,
-                                                      const KeyRange& bounds) {
-  return NewIteratorOf(core, family, view, std::nullopt, nullptr, bounds, /*fill_cache=*/true, SequenceNumber());
+                                                      const KeyRange& bounds, bool fill_cache) {
+  return NewIteratorOf(core, family, view, std::nullopt, nullptr, bounds, fill_cache, SequenceNumber());
 }
 
 }  // namespace sepal

@@ -23,6 +23,6 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
 
 // The same of all entries, whether a reader needs them or not.
 std::unique_ptr<InternalIterator> NewVersionsIterator(Core* core, const Family& family, const ReadView& view,
-                                                      const KeyRange& bounds);
+                                                      const KeyRange& bounds, bool fill_cache);
 
 }  // namespace sepal

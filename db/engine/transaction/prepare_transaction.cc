@@ -70,7 +70,8 @@ absl::Status TransactionImpl::Prepare(std::string_view name) {
 std::vector<HeldLock> TransactionImpl::LocksToPrepare() const {
   std::vector<HeldLock> wanted;
   if (!pessimistic()) wanted = LocksOfWrites(batch_->bytes());
-  const ConflictSet reads = AllReads();
+  ConflictSet reads = AllReads();
+  reads.Seal();
   for (const ConflictSet::Part& part : reads.parts()) {
     for (const std::string& key : part.keys) {
       wanted.push_back({.family = part.family, .exclusive = false, .begin = key});

@@ -31,6 +31,7 @@ absl::Status RangeReads::Begin(ConflictRange range, Grows grows) {
 }
 
 void RangeReads::Extend(std::string_view key) {
+  if (!current_.has_value()) return;  // the seek was refused
   const Grows grows = std::exchange(grows_, Grows::kNone);
   if (grows == Grows::kBegin || IsBefore(order_, key, *current_)) current_->begin = std::string(key);
   if (grows == Grows::kEnd || IsBehind(order_, key, *current_)) {
@@ -40,11 +41,14 @@ void RangeReads::Extend(std::string_view key) {
 }
 
 void RangeReads::ExtendToEnd(const std::optional<std::string>& upper_bound) {
+  if (!current_.has_value()) return;
   current_->end = upper_bound;
   current_->end_inclusive = false;
 }
 
-void RangeReads::ExtendToBegin(const std::optional<std::string>& lower_bound) { current_->begin = lower_bound; }
+void RangeReads::ExtendToBegin(const std::optional<std::string>& lower_bound) {
+  if (current_.has_value()) current_->begin = lower_bound;
+}
 
 void RangeReads::AddTo(ConflictSet* all) const {
   all->Add(before_);

@@ -217,10 +217,21 @@ std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ColumnFamily& famil
   read.snapshot = snapshot_.get();
   std::shared_ptr<RangeReads> reads;
   if (keeps_reads()) {
+    if (range_reads_.size() >= fold_range_reads_at_) FoldRangeReads();
     reads = std::make_shared<RangeReads>(context_->core, (*resolved)->id, (*resolved)->order);
     range_reads_.push_back(reads);
   }
   return NewIteratorThrough(context_->core, batch_, {&database(), family, *resolved, read}, std::move(reads));
+}
+
+void TransactionImpl::FoldRangeReads() {
+  range_reads_.remove_if([this](const std::shared_ptr<RangeReads>& reads) {
+    if (reads.use_count() > 1) return false;
+    reads->AddTo(&reads_);
+    return true;
+  });
+  fold_range_reads_at_ = std::max<size_t>(kFoldRangeReads, 2 * range_reads_.size());
+  ChargeMemory();
 }
 
 // --- writes ---
@@ -316,7 +327,6 @@ absl::Status TransactionImpl::RollbackToSavepoint() {
 ConflictSet TransactionImpl::AllReads() const {
   ConflictSet all = reads_;
   for (const std::shared_ptr<RangeReads>& reads : range_reads_) reads->AddTo(&all);
-  all.Seal();
   return all;
 }
 

@@ -103,7 +103,9 @@ class TransactionImpl final : public Transaction {
   absl::Status LockKey(const Family& family, std::string_view key, LockMode mode);
   absl::Status LockRange(const Family& family, const ConflictRange& range);
   absl::Status Write(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value);
-  // What must not have changed since the snapshot, of what was read, and of all. Sealed.
+  // Into `reads_`, what iterators have gone over that are no more.
+  void FoldRangeReads();
+  // What must not have changed since the snapshot, of what was read, and of all, sealed.
   ConflictSet AllReads() const;
   ConflictSet Conflicts() const;
   // Writes the batch, if nothing has changed that must not. `locked`: the caller holds the locks of all its keys.
@@ -131,7 +133,9 @@ class TransactionImpl final : public Transaction {
   std::shared_ptr<BatchIndex> batch_ = std::make_shared<BatchIndex>(&context_->core->expiry);
   ConflictSet reads_;
   bool reads_for_update_ = false;  // some of them
+  static constexpr size_t kFoldRangeReads = 16;
   std::list<std::shared_ptr<RangeReads>> range_reads_;
+  size_t fold_range_reads_at_ = kFoldRangeReads;
   std::vector<FamilyRef> families_;  // of `reads_` and `batch_`
   size_t charged_bytes_ = 0;
 };

@@ -71,6 +71,17 @@ TEST(ConflictSetTest, InAnOrderThatHoldsBytesEqualAKeyIsTouchedByItsOtherSpellin
   EXPECT_FALSE(Touches(set, "kez"));
 }
 
+TEST(ConflictSetTest, ADeletedRangeBesideAllKeysTouchesNone) {
+  ConflictSet set;
+  for (const char* key : {"d", "b", "c"}) set.AddKey(kFamily, kOrder, key);
+  set.Seal();
+  EXPECT_FALSE(TouchesRange(set, "a", "b"));
+  EXPECT_TRUE(TouchesRange(set, "a", "ba"));
+  EXPECT_TRUE(TouchesRange(set, "d", "e"));
+  EXPECT_FALSE(TouchesRange(set, "da", std::nullopt));
+  EXPECT_FALSE(TouchesRange(set, "ca", "cb"));
+}
+
 TEST(ConflictSetTest, ARangeOfOneKeyIsThatKey) {
   ConflictSet set;
   set.AddRange(kFamily, kOrder, {.begin = "k", .end = "k"});

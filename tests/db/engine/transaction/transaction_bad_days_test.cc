@@ -92,6 +92,23 @@ TEST_F(TransactionBadDaysTest, PreparedTransactionsAreListedAndEndedOneByOneInSc
   }
 }
 
+TEST_F(TransactionBadDaysTest, IteratorsThatAreGoneTakeLittleMemory) {
+  ASSERT_OK(db()->Put("k", "v"));
+  const std::unique_ptr<Transaction> transaction =
+      db()->BeginTransaction({.isolation = Isolation::kSerializable}).value();
+  for (int i = 0; i < 100'000; ++i) {
+    const std::unique_ptr<Iterator> it = transaction->NewIterator(db()->DefaultColumnFamily());
+    it->Seek("k");
+    ASSERT_TRUE(it->Valid());
+    if (i % 2 == 0) it->Next();
+    ASSERT_OK(it->status());
+  }
+  EXPECT_LT(database.Metrics().MemoryBytes(MemoryPart::kTransactions), 64u << 10);
+  ASSERT_OK(transaction->Put("other", "v"));
+  ASSERT_OK(db()->Put("k", "new"));
+  EXPECT_TRUE(absl::IsAborted(transaction->Commit()));
+}
+
 // However many others write meanwhile, and however much: it needs one look at the database.
 TEST(LargeCommitTest, IsNotHeldUpByWritersOfOtherKeys) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
