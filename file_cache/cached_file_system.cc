@@ -168,6 +168,7 @@ class CachedDirectory final : public Directory {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override;
+  absl::Status SyncMany(std::span<WritableFile* const> files) override { return base_->SyncMany(files); }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override {

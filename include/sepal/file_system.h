@@ -218,6 +218,9 @@ class SEPAL_EXPORT Directory {
   // client sees everything that was written before its read.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                                      FileUse use = {}) = 0;
+  // Calls `Sync` of all of these files, which were opened by this directory or pass its files on, in any order and
+  // possibly concurrently. After an error nothing may be assumed of any of them. The default syncs one by one.
+  virtual absl::Status SyncMany(std::span<WritableFile* const> files);
   // Lists the regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
   // Removes the name; NotFound if it does not exist. Files that this client has open under it can still be

@@ -1,6 +1,7 @@
 #include "sepal/file_system.h"
 
 #include "absl/strings/str_format.h"
+#include "util/base/status.h"
 #include "util/files/read_many.h"
 
 namespace sepal {
@@ -10,6 +11,11 @@ void Directory::ReadMany(std::span<ReadRequest> requests, const std::function<vo
     FillByRead(&request);
     done(request);
   }
+}
+
+absl::Status Directory::SyncMany(std::span<WritableFile* const> files) {
+  for (WritableFile* const file : files) RETURN_IF_ERROR(file->Sync());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<MappedRegion>> WritableFile::Map(uint64_t offset, size_t length) {

@@ -19,6 +19,7 @@
 #include "util/files/posix_file.h"
 #include "util/files/posix_status.h"
 #include "util/files/read_many.h"
+#include "util/files/sync_many.h"
 
 namespace sepal {
 namespace {
@@ -96,6 +97,7 @@ class PosixDirectory final : public Directory {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override;
+  absl::Status SyncMany(std::span<WritableFile* const> files) override { return SyncManyByThreads(files); }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override;

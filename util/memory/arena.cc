@@ -39,7 +39,8 @@ std::string_view Arena::Copy(std::string_view bytes) {
 char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
   SEPAL_CHECK(alignment > 0 && alignment <= 4096 && (alignment & (alignment - 1)) == 0);
   bytes = std::max<size_t>(bytes, 1);
-  const size_t needed = bytes + alignment - 1;
+  // Chunks are aligned themselves.
+  const size_t needed = bytes + (alignment > static_cast<size_t>(kChunkAlignment) ? alignment - 1 : 0);
   SEPAL_CHECK(needed >= bytes);
   const size_t chunk_bytes = NextChunkBytes(memory_bytes());
   const bool alone = needed > chunk_bytes / 4;

@@ -54,6 +54,7 @@ class FdLimitedDirectory final : public Directory {
                                                              FileUse use) override {
     return WithRoom([&] { return base_->OpenForWrite(name, mode, use); });
   }
+  absl::Status SyncMany(std::span<WritableFile* const> files) override { return base_->SyncMany(files); }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override {
     return WithRoom([&] { return base_->List(); });
   }

@@ -34,6 +34,7 @@ TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, u
                          std::unique_ptr<WritableFile> file, int level)
     : directory_(context.directory),
       cache_(context.cache),
+      unsynced_(context.unsynced),
       number_(number),
       table_id_(table_id),
       created_unix_micros_(context.now_unix_micros),
@@ -82,8 +83,12 @@ void TableOutput::NoteLink(std::string_view reference) {
 
 absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   RETURN_IF_ERROR(writer_->Finish());
-  RETURN_IF_ERROR(file_->Sync());
-  RETURN_IF_ERROR(file_->Close());
+  if (unsynced_ == nullptr) {
+    RETURN_IF_ERROR(file_->Sync());
+    RETURN_IF_ERROR(file_->Close());
+  } else {
+    unsynced_->push_back(std::move(file_));
+  }
   const TableProperties& properties = writer_->properties();
   const std::optional<InternalKeyView> smallest = ParseInternalKey(properties.smallest_key);
   const std::optional<InternalKeyView> largest = ParseInternalKey(properties.largest_key);
@@ -109,6 +114,15 @@ absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   }
   finished_ = true;
   return table;
+}
+
+absl::Status SyncTables(Directory* directory, UnsyncedFiles files) {
+  std::vector<WritableFile*> all;
+  all.reserve(files.size());
+  for (const std::unique_ptr<WritableFile>& file : files) all.push_back(file.get());
+  RETURN_IF_ERROR(directory->SyncMany(all));
+  for (WritableFile* const file : all) RETURN_IF_ERROR(file->Close());
+  return absl::OkStatus();
 }
 
 void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables) {

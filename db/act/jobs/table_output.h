@@ -1,6 +1,7 @@
 // A table file on its way into the database: created, written, synced; removed again if it is not finished.
 //
-// Law: the metadata that Finish returns may only go into an edit after the directory was synced as well.
+// Law: the metadata that Finish returns may only go into an edit after the directory was synced as well, and the files
+// that it left unsynced.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,8 @@
 namespace sepal {
 
 // What the files of a job have in common. Pointers outlive the job.
+using UnsyncedFiles = std::vector<std::unique_ptr<WritableFile>>;
+
 struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;
@@ -47,6 +50,9 @@ struct TableOutputContext {
   uint64_t now_unix_micros = 0;
   // As for Retention.
   uint64_t expired_through_millis = 0;
+  // Where files of finished tables go, for the caller to sync (SyncTables). Null: each is synced as it is finished. Of
+  // jobs with one thread alone.
+  UnsyncedFiles* unsynced = nullptr;
   // Both safe for concurrent use: subcompactions call them side by side.
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_table_id;
@@ -64,7 +70,7 @@ class TableOutput {
     return writer_->Add(key, value);
   }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
-  // Writes the rest and syncs the file. Requires at least one entry.
+  // Writes the rest, and syncs the file or leaves it to the caller. Requires at least one entry.
   absl::StatusOr<TableMetadata> Finish(RunNumber run);
 
  private:
@@ -85,6 +91,7 @@ class TableOutput {
 
   Directory* const directory_;
   BlockCache* const cache_;
+  UnsyncedFiles* const unsynced_;
   const FileNumber number_;
   const uint64_t table_id_;
   const uint64_t created_unix_micros_;
@@ -95,6 +102,9 @@ class TableOutput {
   std::map<FileNumber, ValueLinks> links_;
   bool finished_ = false;
 };
+
+// Syncs and closes them, side by side where the file system can.
+absl::Status SyncTables(Directory* directory, UnsyncedFiles files);
 
 // Removes tables of a job that failed after it had finished some, and notes that in the cache that it filled, if it
 // filled one. A file that cannot be removed is found when the database is opened again.

@@ -124,8 +124,8 @@ uint64_t CompactionRunner::BytesToMove(const Job& job) const {
 bool CompactionRunner::Continue(Job* job) {
   if (!job->begun) Begin(job);
   const uint64_t space = job->event.trivial_move ? 0 : job->plan->InputBytes() + BytesToMove(*job);
-  std::optional<absl::Status> ended =
-      slots_->RetryWhileDiskFull(BackgroundWork::kCompaction, *job->family, space, job->progress, &job->tries, [&] {
+  std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(
+      BackgroundWork::kCompaction, {&job->family, 1}, space, job->progress, &job->tries, [&] {
         Outcome outcome = Compact(*job->family, job->plan, job->run, job->progress);
         job->result = std::move(outcome.result);
         return std::move(outcome.status);
@@ -153,7 +153,7 @@ void CompactionRunner::Conclude(Job* job) {
     state_->Tell([&](EventListener& listener) { listener.OnError("filter with context", result.filter_status); });
   }
   if (!absl::IsDataLoss(event.status)) {
-    slots_->Judge(*job->family, event.status, "compaction");
+    slots_->Judge({&job->family, 1}, event.status, "compaction");
     return;
   }
   const std::string_view what = job->progress != nullptr ? "compaction of a range" : "compaction, which is put off";

@@ -9,6 +9,7 @@
 #include "db/act/jobs/range_table.h"
 #include "db/act/jobs/table_output.h"
 #include "db/decide/compaction/droppable_tables.h"
+#include "db/decide/writing/flush_groups.h"
 #include "db/decide/writing/guard_budget.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
@@ -34,6 +35,8 @@ RangeTombstonesRef MergeWithTables(const KeyOrder& order, const Version& version
   return ranges;
 }
 
+absl::Status Dropped() { return absl::CancelledError("the column family was dropped"); }
+
 bool Lists(const std::vector<TableRef>& tables, const TableRef& table) {
   return std::find(tables.begin(), tables.end(), table) != tables.end();
 }
@@ -43,173 +46,243 @@ bool Lists(const std::vector<TableRef>& tables, const TableRef& table) {
 // After the try they are in tables, or wait again.
 class FlushRunner::Taken {
  public:
-  Taken(FlushRunner* runner, const FamilyRef& family) : state_(runner->state_), family_(family) {
+  struct Part {
+    FamilyRef family;
+    std::vector<ImmutableMemTable> immutables;
+  };
+
+  // Of all families in one moment, so that of two jobs one is later in each of them, and waits for the other in none.
+  Taken(FlushRunner* runner, std::span<const FamilyRef> families) : state_(runner->state_) {
     StateLock lock(state_);
     run = RunNumber(runner->catalog_->NewFileNumber().value());
-    // A memtable whose flush has failed for good is not tried again.
-    immutables = family_->TakeForFlush(run, /*gives_up=*/!state_->error.ok());
+    for (const FamilyRef& family : families) {
+      // Range tombstones are written under a lock of their family, which has a job of its own then. A memtable whose
+      // flush has failed for good is not tried again.
+      const bool gives_up = !state_->error.ok() || (families.size() > 1 && family->RangesAwaitFlush());
+      parts.push_back({family, family->TakeForFlush(run, gives_up)});
+    }
   }
   ~Taken() {
     // First: as long as a flush runs, a writer that lacks memory waits for what it holds.
-    immutables.clear();
+    for (Part& part : parts) part.immutables.clear();
     StateLock lock(state_);
-    family_->PutBack(run);
+    for (Part& part : parts) part.family->PutBack(run);
     state_->NotifyChanged();
   }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
 
-  RunNumber run;
-  std::vector<ImmutableMemTable> immutables;
+  RunNumber run;  // in each family
+  std::vector<Part> parts;
 
  private:
   EngineState* const state_;
-  const FamilyRef family_;
 };
 
-void FlushRunner::Start(const FamilyRef& family) {
-  family->ScheduleFlush();
-  slots_->StartInTries(Executor::Priority::kFlush,
-                       [this, family, job = std::make_shared<Job>(Job{.tries = slots_->NewTries()})] {
-                         return Continue(family, job.get());
-                       });
+std::vector<std::shared_ptr<FlushRunner::Job>> FlushRunner::JobsFor(std::span<const FamilyRef> families,
+                                                                    bool together) {
+  std::vector<FlushCandidate> candidates;
+  for (const FamilyRef& family : families) {
+    candidates.push_back({family->BytesAwaitingFlush(), !together || family->RangesAwaitFlush()});
+    family->ScheduleFlush();
+  }
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (const std::vector<size_t>& group : GroupFlushes(candidates)) {
+    jobs.push_back(std::make_shared<Job>(Job{.families = {}, .tries = slots_->NewTries()}));
+    for (const size_t i : group) jobs.back()->families.push_back(families[i]);
+  }
+  return jobs;
 }
 
-void FlushRunner::Begin(const Family& family, Job* job) {
+void FlushRunner::Start(std::span<const FamilyRef> families) {
+  for (const std::shared_ptr<Job>& job : JobsFor(families, /*together=*/true)) {
+    slots_->StartInTries(Executor::Priority::kFlush, [this, job] { return Continue(job.get()); });
+  }
+}
+
+void FlushRunner::Begin(Job* job) {
   job->begun = true;
-  job->event.column_family = family.name;
-  state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(job->event); });
+  for (const FamilyRef& family : job->families) {
+    const FlushEvent event{.column_family = family->name};
+    state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
+  }
   job->began_micros = state_->core->world.clock->MonotonicMicros();
   StateLock lock(state_);
-  job->bytes = family.BytesAwaitingFlush();
+  for (const FamilyRef& family : job->families) job->bytes += family->BytesAwaitingFlush();
   slots_->pace().BeginFlush(job->began_micros);
   job->calm = slots_->pace().calm();
 }
 
-bool FlushRunner::Continue(const FamilyRef& family, Job* job) {
-  if (!job->begun) Begin(*family, job);
+bool FlushRunner::Continue(Job* job) {
+  if (!job->begun) Begin(job);
+  const auto overtaken = [](const Flushed& flushed) { return flushed.overtaken; };
   const auto flush = [&]() -> absl::Status {
     do {
-      ASSIGN_OR_RETURN(job->flushed, TryFlush(family, job->calm));
-    } while (job->flushed.overtaken);
+      job->flushed.clear();
+      ASSIGN_OR_RETURN(job->flushed, TryFlush(*job));
+    } while (std::any_of(job->flushed.begin(), job->flushed.end(), overtaken));
     return absl::OkStatus();
   };
-  std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(BackgroundWork::kFlush, *family, job->bytes,
+  std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(BackgroundWork::kFlush, job->families, job->bytes,
                                                                  /*progress=*/nullptr, &job->tries, flush);
   if (!ended.has_value()) return false;
-  job->event.status = *std::move(ended);
-  Conclude(family, job);
+  job->status = *std::move(ended);
+  Conclude(job);
   return true;
 }
 
-void FlushRunner::Conclude(const FamilyRef& family, Job* job) {
-  const Flushed& flushed = job->flushed;
-  FlushEvent& event = job->event;
-  for (const TableMetadata& table : flushed.tables) {
-    event.entries += table.entries;
-    event.bytes_written += table.size_bytes;
+uint64_t FlushRunner::Tell(const Job& job, uint64_t micros) {
+  uint64_t bytes = 0, entries = 0, first_table = 0;
+  for (size_t i = 0; i < job.families.size(); ++i) {
+    FlushEvent event{.column_family = job.families[i]->name, .micros = micros, .status = job.status};
+    if (job.status.ok()) {
+      event.status = job.flushed[i].left_out;
+      for (const TableMetadata& table : job.flushed[i].tables) {
+        event.entries += table.entries;
+        event.bytes_written += table.size_bytes;
+      }
+      if (!job.flushed[i].tables.empty()) event.file_number = job.flushed[i].tables.front().number.value();
+    }
+    bytes += event.bytes_written;
+    entries += event.entries;
+    if (first_table == 0) first_table = event.file_number;
+    state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
   }
-  if (!flushed.tables.empty()) event.file_number = flushed.tables.front().number.value();
-  event.micros = state_->core->world.clock->MonotonicMicros() - job->began_micros;
+  const std::string what = job.families.size() == 1 ? Printable(job.families.front()->name)
+                                                    : absl::StrFormat("%u column families", job.families.size());
+  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s", what, first_table,
+                               entries, bytes, micros, job.status.ToString());
+  return bytes;
+}
+
+void FlushRunner::Conclude(Job* job) {
+  const uint64_t micros = state_->core->world.clock->MonotonicMicros() - job->began_micros;
   StatisticsImpl& statistics = state_->core->statistics;
-  statistics.Add(Ticker::kFlushes);
-  statistics.Add(Ticker::kFlushBytes, event.bytes_written);
-  statistics.Record(Histogram::kFlushMicros, event.micros);
-  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s",
-                               Printable(family->name), event.file_number, event.entries, event.bytes_written,
-                               event.micros, event.status.ToString());
-  state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
+  statistics.Add(Ticker::kFlushes, job->families.size());
+  statistics.Add(Ticker::kFlushBytes, Tell(*job, micros));
+  statistics.Record(Histogram::kFlushMicros, micros);
   {
     StateLock lock(state_);
-    const bool wrote = flushed.volume.data_bytes > 0;
-    family->EndFlush(wrote ? std::optional(flushed.volume) : std::nullopt);
-    if (wrote) slots_->pace().EndFlush(event.micros, flushed.threads);
+    for (size_t i = 0; i < job->families.size(); ++i) {
+      const bool wrote = !job->flushed.empty() && job->flushed[i].volume.data_bytes > 0;
+      job->families[i]->EndFlush(wrote ? std::optional(job->flushed[i].volume) : std::nullopt);
+      if (wrote) slots_->pace().EndFlush(micros, job->flushed[i].threads);
+    }
   }
-  if (event.status.ok()) table_dropper_.Drop(family);
-  slots_->Judge(*family, event.status, "flush");
+  if (job->status.ok()) {
+    for (size_t i = 0; i < job->families.size(); ++i) {
+      if (job->flushed[i].left_out.ok()) table_dropper_.Drop(job->families[i]);
+    }
+  }
+  slots_->Judge(job->families, job->status, "flush");
 }
 
-absl::StatusOr<FlushRunner::Flushed> FlushRunner::TryFlush(const FamilyRef& family, bool goes_first) {
+absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::TryFlush(const Job& job) {
   // Memtables are taken inside the section alone: a flush that waits for its turn waits for none that a pause holds
   // back.
-  const PauseGate::Section section(pause_, goes_first ? PauseGate::Work::kFirstFlush : PauseGate::Work::kFlush);
-  const Taken taken(this, family);
-  absl::StatusOr<Flushed> flushed = Flush(family, taken);
+  const PauseGate::Section section(pause_, job.calm ? PauseGate::Work::kFirstFlush : PauseGate::Work::kFlush);
+  const Taken taken(this, job.families);
+  absl::StatusOr<std::vector<Flushed>> flushed = Flush(taken);
   // Before another flush may take them: what has failed for good is not tried again.
-  if (!absl::IsResourceExhausted(flushed.status())) slots_->Judge(*family, flushed.status(), "flush");
+  if (!absl::IsResourceExhausted(flushed.status())) slots_->Judge(job.families, flushed.status(), "flush");
   return flushed;
 }
 
-absl::StatusOr<FlushRunner::Flushed> FlushRunner::Flush(const FamilyRef& family, const Taken& taken) {
-  if (taken.immutables.empty()) {
+absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::Flush(const Taken& taken) {
+  std::vector<Flushed> all(taken.parts.size());
+  bool any = false;
+  for (size_t i = 0; i < all.size(); ++i) {
+    any = any || !taken.parts[i].immutables.empty();
+    if (!taken.parts[i].immutables.empty()) continue;
+    all[i].left_out = absl::CancelledError("no memtable is left: another flush took it, or the family was dropped");
+  }
+  if (!any) {
     RETURN_IF_ERROR(state_->Error());
-    return absl::CancelledError("no memtable is left: another flush took it, or the column family was dropped");
+    return all.front().left_out;
   }
-  ASSIGN_OR_RETURN(Flushed flushed, WriteTables(family, taken));
-  const absl::StatusOr<bool> turn = AwaitTurn(*family, taken.run);
-  if (turn.ok() && !*turn) {
-    RemoveTables(state_->core->directory.get(), nullptr, flushed.tables);
-    return Flushed{.overtaken = true};
+  RETURN_IF_ERROR(WriteTables(taken, &all));
+  absl::Status status = AwaitTurn(taken, &all);
+  const bool overtaken = std::any_of(all.begin(), all.end(), [](const Flushed& each) { return each.overtaken; });
+  if (status.ok() && !overtaken) status = Finish(taken, &all);
+  for (const Flushed& flushed : all) {
+    slots_->DiscardIfRefused(status, flushed.tables);
+    if (flushed.range_table.has_value()) slots_->DiscardIfRefused(status, {*flushed.range_table});
+    if (status.ok() && (overtaken || !flushed.left_out.ok())) RemoveTablesOf(flushed);
   }
-  const absl::StatusOr<uint64_t> behind = turn.ok() ? Finish(family, taken, &flushed) : turn.status();
-  slots_->DiscardIfRefused(behind.status(), flushed.tables);
-  if (flushed.range_table.has_value()) slots_->DiscardIfRefused(behind.status(), {*flushed.range_table});
-  ASSIGN_OR_RETURN(flushed.volume.data_bytes_behind, behind);
-  return flushed;
+  RETURN_IF_ERROR(status);
+  return all;
 }
 
-absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& family, const Taken& taken) {
+absl::Status FlushRunner::WriteTables(const Taken& taken, std::vector<Flushed>* all) {
   // Tables must not refer to values that a loss of power could take.
   RETURN_IF_ERROR(state_->core->values.fresh().Sync());
-  Flushed flushed;
+  UnsyncedFiles unsynced;
+  UnsyncedFiles* const later = taken.parts.size() > 1 ? &unsynced : nullptr;
+  absl::Status status;
+  bool any = false;
+  for (size_t i = 0; i < all->size() && status.ok(); ++i) {
+    const Taken::Part& part = taken.parts[i];
+    if (!part.immutables.empty()) status = WriteTables(*part.family, part.immutables, taken.run, later, &(*all)[i]);
+    any = any || !(*all)[i].tables.empty();
+  }
+  if (status.ok() && later != nullptr) status = SyncTables(state_->core->directory.get(), std::move(unsynced));
+  if (status.ok() && any) status = state_->core->directory->Sync();
+  if (status.ok()) return status;
+  for (const Flushed& flushed : *all) RemoveTablesOf(flushed);
+  return status;
+}
+
+void FlushRunner::RemoveTablesOf(const Flushed& flushed) {
+  RemoveTables(state_->core->directory.get(), nullptr, flushed.tables);
+  if (!flushed.range_table.has_value()) return;
+  RemoveTables(state_->core->directory.get(), nullptr, {*flushed.range_table});
+}
+
+absl::Status FlushRunner::WriteTables(const Family& family, std::span<const ImmutableMemTable> immutables,
+                                      RunNumber run, UnsyncedFiles* unsynced, Flushed* flushed) {
   std::vector<std::shared_ptr<const MemTable>> memtables;
   uint64_t entries = 0;
   bool early = true;
-  flushed.snapshots = snapshots_->ForJob(*family);
-  for (const ImmutableMemTable& immutable : taken.immutables) {
+  flushed->snapshots = snapshots_->ForJob(family);
+  for (const ImmutableMemTable& immutable : immutables) {
     memtables.push_back(immutable.memtable);
     entries += immutable.memtable->EntryCount();
-    flushed.volume.data_bytes += immutable.memtable->DataBytes();
+    flushed->volume.data_bytes += immutable.memtable->DataBytes();
     early = early && immutable.early;
   }
-  flushed.ranges = RangesOf(family->order, memtables, flushed.snapshots);
-  const ImmutableMemTable& last = taken.immutables.back();
-  bool others_wait = false;
+  flushed->ranges = RangesOf(family.order, memtables, flushed->snapshots);
+  const ImmutableMemTable& last = immutables.back();
+  bool others_wait = unsynced != nullptr;
   int most_threads = 1;
   std::unique_ptr<const StripeFilter> filter;
   {
     StateLock lock(state_);
     // Not up to the memtables' own last entry: its batch may go on in another family.
-    others_wait = OthersWaitBefore(*family, last.log_last);
-    filter = family->FilterForJob(flushed.snapshots);
+    others_wait = others_wait || OthersWaitBefore(family, last.log_last);
+    filter = family.FilterForJob(flushed->snapshots);
     most_threads = slots_->pace().threads();
-    flushed.threads = early ? slots_->pace().early_flush_threads() : most_threads;
+    flushed->threads = early ? slots_->pace().early_flush_threads() : most_threads;
   }
   // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
   // there is up to here, nothing does.
   if (others_wait) RETURN_IF_ERROR(log_->Sync(last.log_end));
-  TableOutputContext context = catalog_->OutputContext(*family);
+  TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
+  context.unsynced = unsynced;
   context.guard_bits_per_key =
-      GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *state_->VersionOf(*family), entries);
+      GuardBitsOfFlush(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), entries);
   const auto threads = [&] { return early ? slots_->early_flush_threads() : most_threads; };
-  ASSIGN_OR_RETURN(flushed.tables, FlushMemTables({.context = context,
-                                                   .memtables = memtables,
-                                                   .snapshots = flushed.snapshots,
-                                                   .ranges = flushed.ranges.get(),
-                                                   .filter = filter.get(),
-                                                   .executor = slots_->executor(),
-                                                   .max_threads = most_threads,
-                                                   .threads = threads}));
+  ASSIGN_OR_RETURN(flushed->tables, FlushMemTables({.context = context,
+                                                    .memtables = memtables,
+                                                    .snapshots = flushed->snapshots,
+                                                    .ranges = flushed->ranges.get(),
+                                                    .filter = filter.get(),
+                                                    .executor = unsynced == nullptr ? slots_->executor() : nullptr,
+                                                    .max_threads = most_threads,
+                                                    .threads = threads}));
   // The order of runs is that in which memtables were taken, whichever flush makes a file first.
-  for (TableMetadata& table : flushed.tables) table.run = taken.run;
-  if (flushed.tables.empty()) return flushed;
-  const absl::Status synced = state_->core->directory->Sync();
-  if (!synced.ok()) {
-    RemoveTables(state_->core->directory.get(), nullptr, flushed.tables);
-    return synced;
-  }
-  return flushed;
+  for (TableMetadata& table : flushed->tables) table.run = run;
+  return absl::OkStatus();
 }
 
 absl::Status FlushRunner::WriteRanges(const Family& family, Flushed* flushed) {
@@ -226,58 +299,88 @@ absl::Status FlushRunner::WriteRanges(const Family& family, Flushed* flushed) {
   return state_->core->directory->Sync();
 }
 
-absl::StatusOr<bool> FlushRunner::AwaitTurn(const Family& family, RunNumber run) {
+absl::Status FlushRunner::AwaitTurn(const Taken& taken, std::vector<Flushed>* all) {
   StateLock lock(state_);
-  const std::deque<ImmutableMemTable>& all = family.immutables();
-  while (!all.empty() && all.front().run.has_value() && *all.front().run < run) state_->WaitForChange();
-  RETURN_IF_ERROR(state_->error);
-  if (all.empty()) return absl::CancelledError("the column family was dropped");
-  return all.front().run == run && run > family.newest_flushed();
+  for (size_t i = 0; i < all->size(); ++i) {
+    if (taken.parts[i].immutables.empty()) continue;
+    const Family& family = *taken.parts[i].family;
+    const std::deque<ImmutableMemTable>& waiting = family.immutables();
+    while (!waiting.empty() && waiting.front().run.has_value() && *waiting.front().run < taken.run) {
+      state_->WaitForChange();
+    }
+    RETURN_IF_ERROR(state_->error);
+    if (waiting.empty()) {
+      (*all)[i].left_out = Dropped();
+    } else {
+      (*all)[i].overtaken = waiting.front().run != taken.run || taken.run <= family.newest_flushed();
+    }
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<uint64_t> FlushRunner::Finish(const FamilyRef& family, const Taken& taken, Flushed* flushed) {
-  if (flushed->ranges == nullptr) return Install(family, taken, *flushed);
-  const MutexLock lock(family->range_deletes.tables_mutex());
-  RETURN_IF_ERROR(WriteRanges(*family, flushed));
-  return Install(family, taken, *flushed);
+absl::Status FlushRunner::Finish(const Taken& taken, std::vector<Flushed>* all) {
+  Flushed& first = all->front();
+  if (first.ranges == nullptr) return Install(taken, all);
+  SEPAL_CHECK(all->size() == 1);
+  Family& family = *taken.parts.front().family;
+  const MutexLock lock(family.range_deletes.tables_mutex());
+  RETURN_IF_ERROR(WriteRanges(family, &first));
+  return Install(taken, all);
 }
 
-absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Taken& taken, const Flushed& flushed) {
-  VersionEdit edit;
+void FlushRunner::AddTo(VersionEdit* edit, const Family& family, SequenceNumber through, const Flushed& flushed) const {
   for (const TableMetadata& table : flushed.tables) {
-    edit.added_tables.push_back({.family = family->id, .level = 0, .table = table});
+    edit->added_tables.push_back({.family = family.id, .level = 0, .table = table});
   }
   if (flushed.range_table.has_value()) {
-    edit.added_tables.push_back({.family = family->id, .level = 0, .table = *flushed.range_table});
+    edit->added_tables.push_back({.family = family.id, .level = 0, .table = *flushed.range_table});
   }
-  const SequenceNumber through = taken.immutables.back().memtable->LastSequence();
-  edit.flushed_through.push_back({.family = family->id, .sequence = through});
+  for (const TableRef& table : flushed.merged_range_tables) {
+    if (!Lists(family.version()->range_tables(), table)) continue;  // the family is being dropped
+    edit->removed_tables.push_back({.family = family.id, .level = 0, .number = table->number()});
+  }
+  edit->flushed_through.push_back({.family = family.id, .sequence = through});
+}
+
+absl::Status FlushRunner::Install(const Taken& taken, std::vector<Flushed>* all) {
   // Later logs may not be there after a loss of power.
   ASSIGN_OR_RETURN(const FileNumber newest_log, log_->BeginFile());
   FileNumber minimum;
-  uint64_t behind = 0;
-  const size_t count = taken.immutables.size();
+  const auto last_of = [](const Taken::Part& part) { return part.immutables.back().memtable->LastSequence(); };
   RETURN_IF_ERROR(catalog_->Apply(
-      std::move(edit),
-      [&](VersionEdit* complete) {
+      VersionEdit{},
+      [&](VersionEdit* edit) {
         database_mutex.AssertHeld();
-        if (family->immutables().size() < count) return;  // dropped meanwhile
-        std::vector<FileNumber> pins;                     // of these memtables, which will be gone
-        for (const ImmutableMemTable& immutable : taken.immutables) pins.push_back(immutable.first_log);
-        minimum = std::min(state_->log_pins.OldestWithout(pins), newest_log);
-        complete->min_log_number = minimum;
-        for (const TableRef& table : flushed.merged_range_tables) {
-          if (!Lists(family->version()->range_tables(), table)) continue;  // the family is being dropped
-          complete->removed_tables.push_back({.family = family->id, .level = 0, .number = table->number()});
+        std::vector<FileNumber> pins;  // of these memtables, which will be gone
+        for (size_t i = 0; i < all->size(); ++i) {
+          Flushed& flushed = (*all)[i];
+          const Taken::Part& part = taken.parts[i];
+          if (!flushed.left_out.ok()) continue;
+          if (part.family->dropped()) {
+            flushed.left_out = Dropped();
+            continue;
+          }
+          AddTo(edit, *part.family, last_of(part), flushed);
+          for (const ImmutableMemTable& immutable : part.immutables) pins.push_back(immutable.first_log);
         }
+        // Where all families are gone nothing has kept `newest_log` since: another edit may have done without it.
+        if (pins.empty()) return;
+        minimum = std::min(state_->log_pins.OldestWithout(pins), newest_log);
+        edit->min_log_number = minimum;
       },
       [&] {
         database_mutex.AssertHeld();
-        family->InstallFlush(count, through, taken.run, &state_->log_pins);
-        behind = family->ImmutableDataBytes() + family->active()->DataBytes();
+        for (size_t i = 0; i < all->size(); ++i) {
+          Flushed& flushed = (*all)[i];
+          if (!flushed.left_out.ok()) continue;
+          const Taken::Part& part = taken.parts[i];
+          Family& family = *part.family;
+          family.InstallFlush(part.immutables.size(), last_of(part), taken.run, &state_->log_pins);
+          flushed.volume.data_bytes_behind = family.ImmutableDataBytes() + family.active()->DataBytes();
+        }
       }));
   RemoveOldLogs(minimum);
-  return behind;
+  return absl::OkStatus();
 }
 
 bool FlushRunner::OthersWaitBefore(const Family& family, SequenceNumber through) const {
@@ -334,24 +437,22 @@ std::vector<FamilyRef> FlushRunner::UnloggedFamilies() const {
 }
 
 absl::Status FlushRunner::FlushUnlogged() {
-  std::vector<FamilyRef> families;
-  {
-    StateLock lock(state_);
-    families = UnloggedFamilies();
-    if (families.empty()) return absl::OkStatus();
-  }
   absl::Status why;
-  for (const FamilyRef& family : families) {
+  // At last each by itself: one that there is no space for keeps no other from its tables.
+  for (const bool together : {true, false}) {
+    std::vector<std::shared_ptr<Job>> jobs;
     {
       StateLock lock(state_);
-      if (!state_->error.ok()) break;
-      slots_->Begin();
-      family->ScheduleFlush();
+      jobs = JobsFor(UnloggedFamilies(), together);
+      for (size_t i = 0; i < jobs.size(); ++i) slots_->Begin();
     }
-    Job job;
-    (void)Continue(family, &job);  // waits in this thread
-    KeepFirst(&why, job.event.status);
-    slots_->End();
+    if (jobs.empty()) return absl::OkStatus();
+    for (const std::shared_ptr<Job>& job : jobs) {
+      job->tries = {};  // waits in this thread
+      (void)Continue(job.get());
+      KeepFirst(&why, job->status);
+      slots_->End();
+    }
   }
   StateLock lock(state_);
   KeepFirst(&why, state_->error);

@@ -1,8 +1,12 @@
 // Flushes: of one family several at a time, each of memtables that no other has taken, installed in the order of their
 // age.
+//
+// A job flushes one family, or several that have little (db/decide/writing/flush_groups.h). All of its tables are
+// synced before the one edit that adds them. It fails as a whole; a family that was dropped meanwhile is left out.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,16 +34,16 @@ class FlushRunner {
         snapshots_(snapshots),
         table_dropper_(state, catalog, pause, snapshots) {}
 
-  // Has a worker flush the memtables that wait.
-  void Start(const FamilyRef& family) REQUIRES_STATE_LOCK;
+  // Has workers flush the memtables of these families that wait.
+  void Start(std::span<const FamilyRef> families) REQUIRES_STATE_LOCK;
   // Flushes what no log holds, and is in memory alone, in the calling thread, after closing has begun. Does not wait
   // for space.
   absl::Status FlushUnlogged() EXCLUDES_STATE_LOCK;
 
  private:
-  // The memtables that a flush has taken, for one try.
+  // The memtables that a job has taken, for one try.
   class Taken;
-  // What a try has brought about.
+  // What a try has brought about in one family.
   struct Flushed {
     std::vector<TableMetadata> tables = {};
     // The memtables' range tombstones, and where readers could stand; null: they have none.
@@ -50,33 +54,44 @@ class FlushRunner {
     std::vector<TableRef> merged_range_tables = {};
     int threads = 1;
     LastFlush volume = {};
-    bool overtaken = false;  // older memtables wait again, and come first; nothing was installed
+    bool overtaken = false;      // older memtables wait again, and come first; nothing was installed
+    absl::Status left_out = {};  // why nothing was written, or why it was not installed: Cancelled
   };
 
   // A flush that is scheduled, from its first try to its last.
   struct Job {
+    std::vector<FamilyRef> families;
     JobSlots::Tries tries = {};
     bool begun = false;
     uint64_t began_micros = 0;
     uint64_t bytes = 0;
     bool calm = false;
-    Flushed flushed = {};
-    FlushEvent event = {};  // with how it ended
+    std::vector<Flushed> flushed = {};  // of each family; empty: the job has failed
+    absl::Status status = {};           // how it ended
   };
-  void Begin(const Family& family, Job* job) EXCLUDES_STATE_LOCK;
+  // Those that a job each is for. Schedules the flush of each family.
+  std::vector<std::shared_ptr<Job>> JobsFor(std::span<const FamilyRef> families, bool together) REQUIRES_STATE_LOCK;
+  void Begin(Job* job) EXCLUDES_STATE_LOCK;
   // Whether it has ended: otherwise it waits for space.
-  bool Continue(const FamilyRef& family, Job* job) EXCLUDES_STATE_LOCK;
-  void Conclude(const FamilyRef& family, Job* job) EXCLUDES_STATE_LOCK;
-  // Of the memtables that wait. Cancelled where there are none.
-  absl::StatusOr<Flushed> TryFlush(const FamilyRef& family, bool goes_first) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<Flushed> Flush(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<Flushed> WriteTables(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;
-  // Returns when nothing older than `run` is under way: whether all of it is in tables, and none in a newer run.
-  absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) EXCLUDES_STATE_LOCK;
-  // Both return the bytes of keys and values in memtables that are still in memory then.
-  absl::StatusOr<uint64_t> Finish(const FamilyRef& family, const Taken& taken, Flushed* flushed) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<uint64_t> Install(const FamilyRef& family, const Taken& taken,
-                                   const Flushed& flushed) EXCLUDES_STATE_LOCK;
+  bool Continue(Job* job) EXCLUDES_STATE_LOCK;
+  void Conclude(Job* job) EXCLUDES_STATE_LOCK;
+  // Returns the bytes that were written.
+  uint64_t Tell(const Job& job, uint64_t micros) EXCLUDES_STATE_LOCK;
+  // Of the memtables that wait. Cancelled where no family has any.
+  absl::StatusOr<std::vector<Flushed>> TryFlush(const Job& job) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<std::vector<Flushed>> Flush(const Taken& taken) EXCLUDES_STATE_LOCK;
+  // On an error no table is left behind.
+  absl::Status WriteTables(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
+  // `unsynced`: TableOutputContext::unsynced, of a job of several families.
+  absl::Status WriteTables(const Family& family, std::span<const ImmutableMemTable> immutables, RunNumber run,
+                           UnsyncedFiles* unsynced, Flushed* flushed) EXCLUDES_STATE_LOCK;
+  void RemoveTablesOf(const Flushed& flushed);
+  // Returns when nothing older is under way. Notes in which families something older waits again, and which are gone.
+  absl::Status AwaitTurn(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
+  absl::Status Finish(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
+  absl::Status Install(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
+  void AddTo(VersionEdit* edit, const Family& family, SequenceNumber through,
+             const Flushed& flushed) const REQUIRES_STATE_LOCK;
   // Writes the memtables' range tombstones, together with those of tables that do not hold many more, and without those
   // that cover nothing any more. Once it is the flush's turn: no other changes the family's tables of them meanwhile.
   absl::Status WriteRanges(const Family& family, Flushed* flushed) EXCLUDES_STATE_LOCK;

@@ -15,7 +15,7 @@ void JobScheduler::Schedule() {
   gate_->Update(look.level0_runs, look.debt_bytes, collection_.get());
   SetPace(look);
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
-  for (const FamilyRef* family : look.flushes) flushes_->Start(*family);
+  flushes_->Start(look.flushes);
   for (const FamilyRef* family : look.sketches) compactions_->StartSketches(*family);
   StartCompactions(look);
   slots_->GrantCompactionThreads();
@@ -86,7 +86,7 @@ JobScheduler::Look JobScheduler::LookAtFamilies() {
     look.readers_wait = look.readers_wait || need.readers_wait;
     next = std::min(next, need.demand_due);
     next_seeks = std::min(next_seeks, need.seeks_due);
-    if (need.flush) look.flushes.push_back(&family);
+    if (need.flush) look.flushes.push_back(family);
     if (need.sketches) look.sketches.push_back(&family);
     if (!need.MayCompact(family->history.Due(oldest))) continue;
     look.candidates.push_back({.family = look.families.size(), .score = need.score});

@@ -50,7 +50,7 @@ class JobScheduler final : public JobSource {
     int level0_runs = 0;
     uint64_t debt_bytes = 0;
     bool readers_wait = false;
-    std::vector<const FamilyRef*> flushes = {};
+    std::vector<FamilyRef> flushes = {};
     std::vector<const FamilyRef*> sketches = {};
     // By the candidates' numbers.
     std::vector<const FamilyRef*> families = {};

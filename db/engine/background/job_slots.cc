@@ -11,6 +11,14 @@
 
 namespace sepal {
 
+namespace {
+
+bool AllDropped(JobSlots::Families families) {
+  return std::all_of(families.begin(), families.end(), [](const FamilyRef& family) { return family->dropped(); });
+}
+
+}  // namespace
+
 void JobSlots::Begin() {
   ++state_->jobs;
   if (state_->core->member != nullptr) state_->core->member->group()->CountJobs(1);
@@ -80,9 +88,9 @@ absl::Status JobSlots::CheckSpace(uint64_t bytes_needed) const {
       absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
 }
 
-absl::Status JobSlots::WhetherToWait(const Family& family, RangeProgress* progress) const {
+absl::Status JobSlots::WhetherToWait(Families families, RangeProgress* progress) const {
   if (cancelled()) return BeingClosed();
-  RETURN_IF_ERROR(family.CheckThere());
+  if (AllDropped(families)) return families.front()->CheckThere();
   if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
   return absl::OkStatus();
 }
@@ -93,11 +101,11 @@ void JobSlots::TellOfWait(std::string_view what, const absl::Status& status) con
   state_->Tell([&](EventListener& listener) { listener.OnError(waits, status); });
 }
 
-std::optional<absl::Status> JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& family,
-                                                         uint64_t bytes_needed, RangeProgress* progress, Tries* tries,
+std::optional<absl::Status> JobSlots::RetryWhileDiskFull(BackgroundWork work, Families families, uint64_t bytes_needed,
+                                                         RangeProgress* progress, Tries* tries,
                                                          const std::function<absl::Status()>& body) {
   while (true) {
-    std::optional<absl::Status> ended = Try(work, family, bytes_needed, progress, tries, body);
+    std::optional<absl::Status> ended = Try(work, families, bytes_needed, progress, tries, body);
     if (ended.has_value() || !tries->in_thread) return ended;
     state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
   }
@@ -111,7 +119,7 @@ void JobSlots::NoteWait(BackgroundWork work, bool for_space, Tries* tries) {
   state_->NotifyChanged();
 }
 
-std::optional<absl::Status> JobSlots::Try(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families, uint64_t bytes_needed,
                                           RangeProgress* progress, Tries* tries,
                                           const std::function<absl::Status()>& body) {
   if (tries->waits_for_space) state_->core->RemoveUnusedFiles();  // no job may end before there is space
@@ -130,7 +138,7 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, const Family& fam
   if (tries->for_memory == kMostTriesForMemory) {
     return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
   }
-  const absl::Status why_not = WhetherToWait(family, progress);
+  const absl::Status why_not = WhetherToWait(families, progress);
   if (!why_not.ok()) {
     NoteWait(work, false, tries);
     return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
@@ -139,8 +147,8 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, const Family& fam
   return std::nullopt;
 }
 
-void JobSlots::Judge(const Family& family, const absl::Status& status, std::string_view what) {
-  const bool is_void = absl::IsCancelled(status) || family.dropped();
+void JobSlots::Judge(Families families, const absl::Status& status, std::string_view what) {
+  const bool is_void = absl::IsCancelled(status) || AllDropped(families);
   if (!status.ok() && !is_void) state_->Stop(status, what);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,8 @@ class JobSlots {
   bool cancelled() const { return cancel_.load(std::memory_order_relaxed); }
   absl::Status BeingClosed() const;
 
+  // Those that work is for; not empty.
+  using Families = std::span<const FamilyRef>;
   // What work remembers from one try to the next.
   struct Tries {
     // Whether it waits in its thread, and not in StartInTries: always, where the threads are the database's own.
@@ -75,13 +78,13 @@ class JobSlots {
   // Of work that StartInTries calls.
   Tries NewTries() const { return {.in_thread = patient_ == nullptr}; }
   // Runs `body` until it ends in anything but a full disk, or has lacked memory too often; waits between the tries, for
-  // as long as its family is there and `progress`, which may be null, says so. Cancelled else. Nullopt: the wait is the
-  // caller's, who calls again with the same `tries`.
-  std::optional<absl::Status> RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+  // as long as one of its families is there and `progress`, which may be null, says so. Cancelled else. Nullopt: the
+  // wait is the caller's, who calls again with the same `tries`.
+  std::optional<absl::Status> RetryWhileDiskFull(BackgroundWork work, Families families, uint64_t bytes_needed,
                                                  RangeProgress* progress, Tries* tries,
                                                  const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
-  // A failure of `what` ends all writing, but where the work was given up, or was for a family that is gone.
-  void Judge(const Family& family, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
+  // A failure of `what` ends all writing, but where the work was given up, or was for families that are gone.
+  void Judge(Families families, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
   // An edit that was refused, for want of space or since the family is gone, never took effect, and its new tables are
   // removed. After a failure that ended all writing it may be on the disk, and the tables must stay.
   void DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables);
@@ -98,13 +101,13 @@ class JobSlots {
  private:
   void RunTry(Executor::Priority priority, std::function<bool()> work) EXCLUDES_STATE_LOCK;
   // One try; nullopt: it is to be tried again.
-  std::optional<absl::Status> Try(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+  std::optional<absl::Status> Try(BackgroundWork work, Families families, uint64_t bytes_needed,
                                   RangeProgress* progress, Tries* tries,
                                   const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
   void NoteWait(BackgroundWork work, bool for_space, Tries* tries) EXCLUDES_STATE_LOCK;
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Why work that waits for space should not wait any longer; ok: it should.
-  absl::Status WhetherToWait(const Family& family, RangeProgress* progress) const;
+  absl::Status WhetherToWait(Families families, RangeProgress* progress) const;
   // Says what work waits for, "space" or "memory".
   void TellOfWait(std::string_view what, const absl::Status& status) const;
   // Frees what became free, and tells listeners of a change of the throttle.

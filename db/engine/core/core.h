@@ -17,6 +17,7 @@
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
 #include "db/act/files/value_store.h"
+#include "db/decide/writing/memtable_share.h"
 #include "db/engine/core/call_timing.h"
 #include "db/engine/core/database_memory.h"
 #include "db/engine/core/expiry_clock.h"
@@ -86,6 +87,11 @@ class Core : public std::enable_shared_from_this<Core> {
   // Has an index made ready for the next one.
   void PrepareMemTable(size_t families) {
     memtable_indexes.Prepare(MemTable::IndexBytes(ExpectedBytes(families)), ReadyPages::Content::kZero);
+  }
+  // What the memtables of so many families may take.
+  MemtableShare MemtableShareOf(size_t families) const {
+    const size_t fixed = shared == nullptr ? families * MemTable::FixedBytes() : 0;
+    return ShareOfMemtables(tuning.memtable_bytes, tuning.memtable_limit_bytes, fixed, budget.limit_bytes());
   }
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {

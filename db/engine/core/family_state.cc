@@ -156,6 +156,12 @@ size_t Family::BytesAwaitingFlush() const {
   return bytes;
 }
 
+bool Family::RangesAwaitFlush() const {
+  return std::any_of(immutables_.begin(), immutables_.end(), [](const ImmutableMemTable& immutable) {
+    return Waits(immutable) && immutable.memtable->range_tombstones() != nullptr;
+  });
+}
+
 void Family::ScheduleFlush() {
   ++flushes_waiting_;
   need_.reset();

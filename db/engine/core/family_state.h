@@ -189,6 +189,7 @@ class Family {
   // Whether no flush has taken some memtable, and the bytes of all such.
   bool AwaitsFlush() const REQUIRES_STATE_LOCK;
   size_t BytesAwaitingFlush() const REQUIRES_STATE_LOCK;
+  bool RangesAwaitFlush() const REQUIRES_STATE_LOCK;
 
   void ScheduleFlush() REQUIRES_STATE_LOCK;
   // The memtables that wait, up to the first that does not: `run`, above all runs that others were taken for, is made

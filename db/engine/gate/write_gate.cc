@@ -56,7 +56,8 @@ void WriteGate::Update(int level0_runs, uint64_t debt_bytes, const ValueCollecti
   const Core& core = *state_->core;
   // What the limits are made of, all families have from the tuning.
   const CompactionPolicy& policy = state_->families.begin()->second->policy;
-  limits_ = MakeThrottleLimits(policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
+  const MemtableShare share = core.MemtableShareOf(state_->families.size());
+  limits_ = MakeThrottleLimits(policy, share.limit_bytes, core.budget.limit_bytes());
   input_.level0_runs = level0_runs;
   input_.debt_bytes = debt_bytes;
   const ValueCollection none;

@@ -33,11 +33,15 @@ size_t CommitPipeline::ActiveBytes() const {
 // One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
 absl::Status CommitPipeline::SwitchWhatIsFull() {
   const Tuning& tuning = state_->core->tuning;
-  size_t bytes = ActiveBytes();
+  const size_t active = ActiveBytes();
   MemtableGroup::Member* const member = state_->core->member.get();
-  const bool for_others = member != nullptr && member->Report(bytes);
+  const bool for_others = member != nullptr && member->Report(active);
+  // A flush gives back what entries take.
+  const size_t fixed = member != nullptr ? 0 : MemTable::FixedBytes();
+  size_t bytes = active - std::min(active, fixed * targets_.size());
+  const size_t full = state_->core->MemtableShareOf(targets_.size()).entry_bytes;
   const EarlySwitch early = WhetherEarly();
-  if (bytes >= tuning.memtable_bytes / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
+  if (bytes >= full / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
   gate_->LookAtMemory();
   LetGoOfSuperseded();
   if (for_others) return Switch(TargetsByAge());
@@ -45,14 +49,14 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;
   }
-  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= tuning.log_limit_bytes / 2) [[likely]]
+  if (bytes < full && log_->LiveBytes() <= tuning.log_limit_bytes / 2) [[likely]]
     return absl::OkStatus();
   const std::vector<Target*> by_age = TargetsByAge();
   const std::vector<LiveLog> live = log_->Live();
-  const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
+  const size_t room = bytes < full ? full : full / 2;
   size_t chosen = 0;
   while (chosen < by_age.size() && (bytes > room || HoldsTooMuchLog(*by_age[chosen], live))) {
-    bytes -= CountedBytes(*by_age[chosen++]->active);
+    bytes -= std::min(bytes, CountedBytes(*by_age[chosen++]->active) - fixed);
   }
   return Switch(std::span(by_age).first(chosen));
 }

@@ -1,6 +1,8 @@
 #include "db/state/memtable/memtable.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,6 +23,9 @@ namespace {
 // Sizes the hash index: a bucket for every 100 to 200 bytes of expected memory, which is about what an entry with a
 // small key and value takes.
 constexpr size_t kBytesPerBucket = 100;
+// As many as a leaf of the tree has room for: until there are more, a lookup in the tree is as fast as one in an index,
+// and there may be thousands of memtables with a few keys each.
+constexpr uint64_t kKeysWithoutIndex = 30;
 // The number of entries that are prefetched before they are inserted into the tree in order.
 constexpr size_t kAhead = 8;
 
@@ -51,12 +56,22 @@ struct MemTable::Impl {
         budget(memory.budget),
         arena(budget, MemoryPart::kMemtables, memory.chunks),
         superseded(budget, memory.copied_value_bytes, &value_pins),
-        tree(order, &arena) {
-    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes, budget);
+        tree(order, &arena),
+        wants_index(indexed && order.hashable()),
+        foreseen_buckets(expected_bytes / kBytesPerBucket),
+        index_pool(memory.indexes) {
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
   }
   ~Impl() {
-    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
+    if (budget == nullptr) return;
+    budget->Release(MemoryPart::kMemtables, sizeof(Impl) + (owned_index != nullptr ? sizeof(MemTableIndex) : 0));
+  }
+  // Of what the tree holds.
+  void MakeIndex() {
+    owned_index = std::make_unique<MemTableIndex>(foreseen_buckets, index_pool, budget);
+    if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(MemTableIndex));
+    tree.ForEachKey([this](const MemTableEntry* newest) { owned_index->Insert(newest); });
+    index.store(owned_index.get(), std::memory_order_release);
   }
   // Creates an entry that is not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash,
@@ -69,7 +84,8 @@ struct MemTable::Impl {
   }
   // The newest update of the key, or null. `short_hash` is ignored without an index.
   const MemTableEntry* Newest(std::string_view user_key, uint32_t short_hash) const {
-    return index.has_value() ? index->Find(user_key, short_hash) : tree.Find(user_key);
+    const MemTableIndex* const made = index.load(std::memory_order_acquire);
+    return made != nullptr ? made->Find(user_key, short_hash) : tree.Find(user_key);
   }
   std::optional<MemTableEntry::Skips> SkipsFor(SequenceNumber sequence, std::string_view user_key,
                                                uint32_t short_hash) const;
@@ -84,8 +100,8 @@ struct MemTable::Impl {
   const KeyOrder order;
   const uint64_t hash_seed;
   MemoryBudget* const budget;
-  std::optional<MemTableIndex> index;  // if it is wanted and the order is hashable
-  MemTableEntry* collected = nullptr;  // the newest one; each links to the one before it as `previous`
+  std::atomic<const MemTableIndex*> index{nullptr};  // once there are keys enough
+  MemTableEntry* collected = nullptr;                // the newest one; each links to the one before it as `previous`
   uint64_t collected_entries = 0;
 
   // Changes with every update, so it is kept apart from what lookups read.
@@ -109,6 +125,12 @@ struct MemTable::Impl {
   std::atomic<const RangeTombstoneMap*> ranges = nullptr;
 
   alignas(64) MemTableTree tree;
+
+  const bool wants_index;  // and the order is hashable
+  const size_t foreseen_buckets;
+  ReadyPages* const index_pool;
+  uint64_t keys_without_index = 0;
+  std::unique_ptr<MemTableIndex> owned_index;
 };
 
 void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes) {
@@ -213,14 +235,21 @@ size_t MemTable::IndexBytes(size_t expected_bytes) {
   return MemTableIndex::MemoryBytes(expected_bytes / kBytesPerBucket);
 }
 
+size_t MemTable::FixedBytes() {
+  static const size_t bytes =
+      MemTable(KeyOrder(BytewiseComparator()), /*hash_seed=*/0, /*expected_bytes=*/0, Memory{}).MemoryBytes();
+  return bytes;
+}
+
 MemTable::~MemTable() = default;
 
 void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value,
                    uint64_t hash, const InsertHint& hint, SequenceNumber oldest) {
   Impl& m = *impl_;
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
-  const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
-  if (m.index.has_value()) m.index->Prefetch(short_hash);
+  MemTableIndex* const index = m.owned_index.get();
+  const uint32_t short_hash = m.wants_index ? MemTableIndex::ShortHash(hash) : 0;
+  if (index != nullptr) index->Prefetch(short_hash);
 
   const std::optional<MemTableEntry::Skips> skips = m.SkipsFor(sequence, user_key, short_hash);
   MemTableEntry* const entry =
@@ -228,8 +257,10 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
   if (IsFolded(kind)) [[unlikely]]
     entry->SetShortcut(m.ShortcutTo(user_key, oldest));
   const MemTableEntry* const before = m.tree.Insert(entry, hint);
-  if (m.index.has_value()) {  // its bucket has been prefetched by now
-    before == nullptr ? m.index->Insert(entry) : m.index->Replace(before, entry);
+  if (index != nullptr) [[likely]] {  // its bucket has been prefetched by now
+    before == nullptr ? index->Insert(entry) : index->Replace(before, entry);
+  } else if (m.wants_index && before == nullptr && ++m.keys_without_index > kKeysWithoutIndex) {
+    m.MakeIndex();
   }
   if (before != nullptr) {
     m.superseded_bytes += before->bytes_used();
@@ -261,7 +292,7 @@ InsertHint MemTable::PrefetchAdd(std::string_view user_key, uint64_t hash) const
 
 void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value) {
   Impl& m = *impl_;
-  SEPAL_CHECK(!m.index.has_value());
+  SEPAL_CHECK(!m.wants_index);
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, 0);
   entry->set_previous(std::exchange(m.collected, entry));
@@ -310,7 +341,8 @@ std::optional<MemTable::Found> MemTable::LookupOlder(const Found& newer, Sequenc
 }
 
 void MemTable::PrefetchLookup(uint64_t hash) const {
-  if (impl_->index.has_value()) impl_->index->Prefetch(MemTableIndex::ShortHash(hash));
+  const MemTableIndex* const index = impl_->index.load(std::memory_order_acquire);
+  if (index != nullptr) index->Prefetch(MemTableIndex::ShortHash(hash));
 }
 
 std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
@@ -319,7 +351,9 @@ std::unique_ptr<InternalIterator> MemTable::NewIterator(SequenceNumber visible) 
 }
 
 size_t MemTable::MemoryBytes() const {
-  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
+  const MemTableIndex* const index = impl_->index.load(std::memory_order_acquire);
+  const size_t index_bytes = index != nullptr ? sizeof(MemTableIndex) + index->memory_bytes() : 0;
+  return sizeof(Impl) + index_bytes + impl_->arena.memory_bytes();
 }
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
@@ -365,10 +399,11 @@ absl::Status MemTable::Check() const {
   RETURN_IF_ERROR(m.tree.Check(&tree_entries, &tree_fingerprint));
   if (tree_entries + m.range_tombstones.value() != EntryCount())
     return absl::InternalError("memtable: the tree and the counter disagree");
-  if (!m.index.has_value()) return absl::OkStatus();
+  const MemTableIndex* const index = m.index.load(std::memory_order_acquire);
+  if (index == nullptr) return absl::OkStatus();
   uint64_t index_entries;
   uint64_t index_fingerprint;
-  RETURN_IF_ERROR(m.index->Check(m.hash_seed, &index_entries, &index_fingerprint));
+  RETURN_IF_ERROR(index->Check(m.hash_seed, &index_entries, &index_fingerprint));
   if (index_entries != tree_entries || index_fingerprint != tree_fingerprint) {
     return absl::InternalError("memtable: the tree and the hash index hold different entries");
   }

@@ -47,10 +47,12 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
     // Values of more bytes may be pinned.
     size_t copied_value_bytes = 0;
   };
-  // `hash_seed` is the database's. The first entry creates the hash index, sized for `expected_bytes` of entries; more
-  // entries make lookups somewhat slower. Without the index, lookups use the tree.
+  // `hash_seed` is the database's. The hash index comes when there are more than a few keys, sized for `expected_bytes`
+  // of entries; more entries make lookups somewhat slower. Without the index, lookups use the tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
+  // What an empty memtable takes.
+  static size_t FixedBytes();
   // About the memory that a batch takes in memtables. An entry takes 65 to 74 bytes there besides key and value
   // (decision 0042), and at least 4 in the batch.
   static size_t BytesOfBatch(std::string_view batch) { return BytesOfBatch(BatchCount(batch), batch.size()); }

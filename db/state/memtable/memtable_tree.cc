@@ -359,4 +359,11 @@ void MemTableTree::ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const {
   }
 }
 
+void MemTableTree::ForEachKey(absl::FunctionRef<void(const MemTableEntry* newest)> call) const {
+  for (const Leaf* leaf = first_leaf_; leaf != nullptr; leaf = leaf->next.load(std::memory_order_relaxed)) {
+    const uint32_t count = leaf->count.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < count; ++i) call(leaf->entries[i].load(std::memory_order_relaxed));
+  }
+}
+
 }  // namespace sepal

@@ -37,6 +37,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "db/state/memtable/insert_hint.h"
 #include "db/state/memtable/memtable_entry.h"
@@ -77,6 +78,9 @@ class MemTableTree {
   // Returns entries in order that cut all keys into pieces of about equal numbers: at least `wanted` of them if the
   // tree has as many. Only while nothing is inserted.
   std::vector<const MemTableEntry*> Separators(size_t wanted) const;
+
+  // With each key's newest update. For the writer only.
+  void ForEachKey(absl::FunctionRef<void(const MemTableEntry* newest)> call) const;
 
   // Verifies the whole tree, and computes a count and a fingerprint of all updates. Only while nothing is inserted.
   absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;

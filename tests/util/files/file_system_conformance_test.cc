@@ -122,6 +122,24 @@ TEST_P(FileSystemConformanceTest, ReadManyReadsFromManyFilesInEitherMode) {
   EXPECT_EQ(done, kRequests);
 }
 
+TEST_P(FileSystemConformanceTest, SyncManySyncsEachFileAndTellsOfOneThatCannotBe) {
+  EXPECT_TRUE(dir().SyncMany({}).ok());
+  for (const size_t count : {size_t{1}, size_t{2}, size_t{50}}) {
+    std::vector<std::unique_ptr<WritableFile>> files;
+    std::vector<WritableFile*> all;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string name = "f" + std::to_string(count) + "." + std::to_string(i);
+      files.push_back(dir().OpenForWrite(name, WriteMode::kCreateNew).value());
+      ASSERT_TRUE(files.back()->Append(name).ok());
+      all.push_back(files.back().get());
+    }
+    EXPECT_TRUE(dir().SyncMany(all).ok());
+    ASSERT_TRUE(files[count / 2]->Close().ok());
+    EXPECT_TRUE(absl::IsFailedPrecondition(dir().SyncMany(all)));
+    EXPECT_EQ(Read("f" + std::to_string(count) + ".0"), "f" + std::to_string(count) + ".0");
+  }
+}
+
 TEST_P(FileSystemConformanceTest, DirectReadsGiveTheSameBytesAtAnyOffsetAndLength) {
   if (!dir().capabilities().direct_reads) GTEST_SKIP() << "no direct reads here";
   Random random(7);

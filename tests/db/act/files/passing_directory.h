@@ -23,6 +23,7 @@ class PassingDirectory : public Directory {
                                                              FileUse use) override {
     return base_->OpenForWrite(name, mode, use);
   }
+  absl::Status SyncMany(std::span<WritableFile* const> files) override { return base_->SyncMany(files); }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
   absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
   absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }

@@ -59,7 +59,7 @@ class ValueCollectionTest : public SeparatedValuesTest {
 TEST_F(ValueCollectionTest, OverwritesAtRandomStayWithinTheSpaceBound) {
   ASSERT_NO_FATAL_FAILURE(PutAll());
   // Beyond the bound: what a memtable may refer to, and files that are being written or are no reason to begin.
-  const uint64_t beside = 8 * database.tuning.memtable_bytes + 6 * database.tuning.value_file_bytes;
+  const uint64_t beside = 9 * database.tuning.memtable_bytes + 6 * database.tuning.value_file_bytes;
   for (int round = 0; round < 20; ++round) {
     ASSERT_NO_FATAL_FAILURE(PutAtRandom(400));
     EXPECT_LE(BytesOf(FileKind::kValues), 2 * LiveBytes() + beside) << round;

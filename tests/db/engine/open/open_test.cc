@@ -215,7 +215,7 @@ TEST_F(OpenTest, TheInfoLogRotatesAndCanBeSilenced) {
 // A loss of power in between must not keep a log whose predecessor is gone.
 TEST(OpenAfterCrashTest, LogsWithoutRecordsAreRemovedTheNewestFirstEachForGoodBeforeTheNext) {
   TestDatabase database(Threads::kSimulated, 1, /*switch_one_in=*/1'000'000);
-  database.tuning.memtable_bytes = 1 << 10;  // a log for each write
+  database.tuning.memtable_bytes = 1 << 6;  // a log for each write
   database.options.info_log = false;
   ASSERT_OK(database.Open());
   for (int i = 0; i < 4; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), "v"));
