@@ -26,7 +26,7 @@ struct FlushEvent {
   uint64_t file_number = 0;  // the first table's; 0: nothing was left to write
   uint64_t entries = 0;
   uint64_t bytes_written = 0;
-  uint64_t micros = 0;
+  uint64_t micros = 0;  // of the job, which may have flushed other families too
   absl::Status status = {};
 };
 
@@ -122,9 +122,9 @@ class SEPAL_EXPORT EventListener {
   // Called in five cases, of which `context` says which: the database has stopped accepting writes because a write or
   // a job failed; background work waits for disk space and continues once there is some (called at each check, four
   // times a second); it lacks the system's memory, and tries again up to twenty times (called each time) before the
-  // first case applies; a compaction met damage; or a view cannot follow its writer (Options::follow_milliseconds; called
-  // once for a row of the same failures). In the first case alone the property "sepal.background-error" is no longer
-  // "OK".
+  // first case applies; a compaction met damage; or a view cannot follow its writer (Options::follow_milliseconds;
+  // called once for a row of the same failures). In the first case alone the property "sepal.background-error" is no
+  // longer "OK".
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };
 
