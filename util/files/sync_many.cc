@@ -14,9 +14,9 @@ namespace sepal {
 namespace {
 
 // More gain next to nothing.
-constexpr size_t kMostThreads = 8;
+constexpr size_t kMostSyncThreads = 8;
 // Fewer files are not worth a thread of their own.
-constexpr size_t kFilesPerThread = 4;
+constexpr size_t kFilesPerSyncThread = 4;
 
 // Files that several threads take one by one.
 class SharedFiles {
@@ -29,7 +29,8 @@ class SharedFiles {
       if (synced.ok()) [[likely]]
         continue;
       MutexLock lock(&mutex_);
-      KeepFirst(&status_, synced);
+      // A full disk is tried again, which must not hide what is no reason to.
+      if (status_.ok() || absl::IsResourceExhausted(status_)) status_ = synced;
     }
   }
   absl::Status status() {
@@ -49,13 +50,13 @@ class SharedFiles {
 }  // namespace
 
 absl::Status SyncManyByThreads(std::span<WritableFile* const> files) {
-  // The disk writes all of them while the first is waited for. What fails here fails in the sync, too.
+  // The disk writes all of them while the first is waited for.
   if (files.size() > 1) {
-    for (WritableFile* const file : files) file->SyncRange(0, file->Size()).IgnoreError();
+    for (WritableFile* const file : files) RETURN_IF_ERROR(file->SyncRange(0, file->Size()));
   }
   SharedFiles shared(files);
   std::vector<Thread> threads;
-  for (size_t i = 1; i < std::min(kMostThreads, files.size() / kFilesPerThread); ++i) {
+  for (size_t i = 1; i < std::min(kMostSyncThreads, files.size() / kFilesPerSyncThread); ++i) {
     std::optional<Thread> thread = Thread::Make([&shared] { shared.Sync(); });
     if (!thread.has_value()) break;
     threads.push_back(*std::move(thread));

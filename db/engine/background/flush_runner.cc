@@ -56,9 +56,11 @@ class FlushRunner::Taken {
     StateLock lock(state_);
     run = RunNumber(runner->catalog_->NewFileNumber().value());
     for (const FamilyRef& family : families) {
-      // Range tombstones are written under a lock of their family, which has a job of its own then. A memtable whose
-      // flush has failed for good is not tried again.
-      const bool gives_up = !state_->error.ok() || (families.size() > 1 && family->RangesAwaitFlush());
+      // Others need not wait for one that has got much since the job was scheduled, and range tombstones are written
+      // under a lock of their family: both have jobs of their own then. A memtable whose flush has failed for good is
+      // not tried again.
+      const bool alone = family->RangesAwaitFlush() || family->BytesAwaitingFlush() > kLittleToFlush;
+      const bool gives_up = !state_->error.ok() || (families.size() > 1 && alone);
       parts.push_back({family, family->TakeForFlush(run, gives_up)});
     }
   }
@@ -125,10 +127,30 @@ bool FlushRunner::Continue(Job* job) {
   };
   std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(BackgroundWork::kFlush, job->families, job->bytes,
                                                                  /*progress=*/nullptr, &job->tries, flush);
-  if (!ended.has_value()) return false;
+  if (!ended.has_value()) {
+    SplitUp(job);
+    return false;
+  }
   job->status = *std::move(ended);
   Conclude(job);
   return true;
+}
+
+// What there is no space for, or no descriptors, finds some by itself perhaps.
+void FlushRunner::SplitUp(Job* job) {
+  StateLock lock(state_);
+  const auto keep = [](Job* of, const FamilyRef& family) REQUIRES_STATE_LOCK {
+    of->families = {family};
+    of->bytes = family->BytesAwaitingFlush();
+  };
+  const std::vector<FamilyRef> families = std::move(job->families);
+  keep(job, families.front());
+  for (const FamilyRef& family : std::span(families).subspan(1)) {
+    const auto single = std::make_shared<Job>(
+        Job{.tries = slots_->NewTries(), .begun = true, .began_micros = job->began_micros, .calm = job->calm});
+    keep(single.get(), family);
+    slots_->StartInTries(Executor::Priority::kFlush, [this, single] { return Continue(single.get()); });
+  }
 }
 
 uint64_t FlushRunner::Tell(const Job& job, uint64_t micros) {
@@ -164,7 +186,8 @@ void FlushRunner::Conclude(Job* job) {
   {
     StateLock lock(state_);
     for (size_t i = 0; i < job->families.size(); ++i) {
-      const bool wrote = !job->flushed.empty() && job->flushed[i].volume.data_bytes > 0;
+      const bool wrote =
+          !job->flushed.empty() && job->flushed[i].left_out.ok() && job->flushed[i].volume.data_bytes > 0;
       job->families[i]->EndFlush(wrote ? std::optional(job->flushed[i].volume) : std::nullopt);
       if (wrote) slots_->pace().EndFlush(micros, job->flushed[i].threads);
     }
@@ -443,6 +466,7 @@ absl::Status FlushRunner::FlushUnlogged() {
     std::vector<std::shared_ptr<Job>> jobs;
     {
       StateLock lock(state_);
+      if (!together && !state_->error.ok()) break;
       jobs = JobsFor(UnloggedFamilies(), together);
       for (size_t i = 0; i < jobs.size(); ++i) slots_->Begin();
     }

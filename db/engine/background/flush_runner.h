@@ -74,6 +74,8 @@ class FlushRunner {
   void Begin(Job* job) EXCLUDES_STATE_LOCK;
   // Whether it has ended: otherwise it waits for space.
   bool Continue(Job* job) EXCLUDES_STATE_LOCK;
+  // A job of several families, which waits, into one of each.
+  void SplitUp(Job* job) EXCLUDES_STATE_LOCK;
   void Conclude(Job* job) EXCLUDES_STATE_LOCK;
   // Returns the bytes that were written.
   uint64_t Tell(const Job& job, uint64_t micros) EXCLUDES_STATE_LOCK;

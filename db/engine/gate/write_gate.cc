@@ -162,7 +162,7 @@ bool WriteGate::IsOversized(size_t bytes) const { return bytes > state_->core->b
 
 bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   const MemoryBudget& budget = state_->core->budget;
-  const size_t allowance = state_->core->tuning.memtable_limit_bytes;
+  const size_t allowance = limits_.memtable_allowance_bytes;
   if (IsOversized(bytes) && let_in_bytes_ > 0) return false;
   const size_t coming = let_in_bytes_ + bytes;
   const bool memory_fits = MemoryFits(bytes);

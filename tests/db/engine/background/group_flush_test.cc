@@ -163,6 +163,36 @@ TEST_F(GroupFlushTest, AFullDiskIsTriedAgainByAll) {
   }
 }
 
+// As with few descriptors that are left, or little space.
+TEST_F(GroupFlushTest, WhatCannotBeWrittenTogetherIsWrittenOneByOne) {
+  constexpr int kMostUnsynced = 4;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::unique_ptr<TestDatabase> database = Open(seed);
+    DB* const db = database->db.get();
+    const std::vector<Handle> families = MakeFamilies(db);
+    int unsynced = 0, refused = 0;
+    database->files.SetDecider([&](const FileCall& call) {
+      if (!call.name.ends_with(".sst")) return Fault::kNone;
+      if (call.op == FileOp::kSync || call.op == FileOp::kRemove) unsynced = std::max(0, unsynced - 1);
+      if (call.op != FileOp::kOpenWrite) return Fault::kNone;
+      if (unsynced >= kMostUnsynced) {
+        ++refused;
+        return Fault::kNoSpace;
+      }
+      ++unsynced;
+      return Fault::kNone;
+    });
+    ASSERT_NO_FATAL_FAILURE(FillInPause(db, families));
+    ASSERT_OK(db->ContinueBackgroundWork());
+    ASSERT_OK(db->WaitForBackgroundWork());
+    EXPECT_GT(refused, 0);
+    EXPECT_EQ(TableFilesOf(database.get()), static_cast<size_t>(kGroupFamilies));
+    ASSERT_OK(database->CrashAndReopen(CrashMode::kLoseUnsynced));
+    ExpectAll(database->db.get());
+  }
+}
+
 TEST_F(GroupFlushTest, AFamilyThatIsDroppedMeanwhileIsLeftOut) {
   std::vector<bool> table_removed;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
