@@ -108,9 +108,9 @@ class HidingOfKey {
   std::optional<SequenceNumber> by_delete_;
 };
 
-class Walk {
+class HeldWalk {
  public:
-  Walk(Core* core, const Family& family, const ReadView& view, SequenceNumber visible, const ReaderMoments& moments)
+  HeldWalk(Core* core, const Family& family, const ReadView& view, SequenceNumber visible, const ReaderMoments& moments)
       : core_(core), family_(family), view_(view), visible_(visible), moments_(moments) {}
 
   absl::Status GoThroughAll() {
@@ -256,7 +256,7 @@ absl::Status AddHeldBytes(Core* core, const Family& family, const ReadView& view
                           const ReaderMoments& moments, uint64_t most_bytes, HeldBytes* held) {
   if (moments.snapshots.empty()) return absl::OkStatus();
   const Stored stored = StoredIn(view);
-  Walk walk(core, family, view, visible, moments);
+  HeldWalk walk(core, family, view, visible, moments);
   const bool all = WalkBytes(family, view, moments) <= most_bytes;
   RETURN_IF_ERROR(all ? walk.GoThroughAll() : walk.GoToPlaces(stored, most_bytes));
   walk.AddTo(stored, held);
