@@ -60,7 +60,7 @@ class FlushRunner {
 
   // A flush that is scheduled, from its first try to its last.
   struct Job {
-    std::vector<FamilyRef> families;
+    std::vector<FamilyRef> families = {};
     JobSlots::Tries tries = {};
     bool begun = false;
     uint64_t began_micros = 0;
