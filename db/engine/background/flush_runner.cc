@@ -125,18 +125,25 @@ bool FlushRunner::Continue(Job* job) {
     } while (std::any_of(job->flushed.begin(), job->flushed.end(), overtaken));
     return absl::OkStatus();
   };
-  std::optional<absl::Status> ended = slots_->RetryWhileDiskFull(BackgroundWork::kFlush, job->families, job->bytes,
-                                                                 /*progress=*/nullptr, &job->tries, flush);
-  if (!ended.has_value()) {
-    SplitUp(job);
-    return false;
+  const auto retry = [&] {
+    return slots_->RetryWhileDiskFull(BackgroundWork::kFlush, job->families, job->bytes, /*progress=*/nullptr,
+                                      &job->tries, flush);
+  };
+  std::optional<absl::Status> ended;
+  if (job->families.size() > 1) {
+    // What there is no space for, or no descriptors, finds some by itself perhaps.
+    const bool in_thread = std::exchange(job->tries.in_thread, false);
+    ended = retry();
+    job->tries.in_thread = in_thread;
+    if (!ended.has_value()) SplitUp(job);
   }
+  if (!ended.has_value()) ended = retry();
+  if (!ended.has_value()) return false;
   job->status = *std::move(ended);
   Conclude(job);
   return true;
 }
 
-// What there is no space for, or no descriptors, finds some by itself perhaps.
 void FlushRunner::SplitUp(Job* job) {
   StateLock lock(state_);
   const auto keep = [](Job* of, const FamilyRef& family) REQUIRES_STATE_LOCK {
