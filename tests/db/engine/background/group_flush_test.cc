@@ -119,6 +119,7 @@ TEST_F(GroupFlushTest, ManyFamiliesUnderPressureMakeFewEdits) {
   const uint64_t flushes = database.db->statistics().Get(Ticker::kFlushes);
   EXPECT_GT(flushes, kMany);
   EXPECT_LT(edits, flushes / 4);
+  database.files.Clear();
 }
 
 TEST_F(GroupFlushTest, WhereOneTableCannotBeSyncedNoneIsInstalledAndNothingIsLost) {
@@ -186,6 +187,7 @@ TEST_F(GroupFlushTest, WhatCannotBeWrittenTogetherIsWrittenOneByOne) {
     ASSERT_NO_FATAL_FAILURE(FillInPause(db, families));
     ASSERT_OK(db->ContinueBackgroundWork());
     ASSERT_OK(db->WaitForBackgroundWork());
+    database->files.Clear();
     EXPECT_GT(refused, 0);
     EXPECT_EQ(TableFilesOf(database.get()), static_cast<size_t>(kGroupFamilies));
     ASSERT_OK(database->CrashAndReopen(CrashMode::kLoseUnsynced));
