@@ -27,9 +27,9 @@
 
 namespace sepal {
 
-// What the files of a job have in common. Pointers outlive the job.
 using UnsyncedFiles = std::vector<std::unique_ptr<WritableFile>>;
 
+// What the files of a job have in common. Pointers outlive the job.
 struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;

@@ -119,7 +119,8 @@ class HeldWalk {
   }
   // About so much.
   absl::Status GoToPlaces(const Stored& stored, uint64_t most_bytes) {
-    const std::vector<std::string> places = Places(stored, std::min(kMostPlaces, most_bytes / kLeastBytesOfPlace));
+    const std::vector<std::string> places =
+        Places(stored, std::clamp<uint64_t>(most_bytes / kLeastBytesOfPlace, 1, kMostPlaces));
     const uint64_t most = most_bytes / (places.size() + 1);
     RETURN_IF_ERROR(GoFrom(std::nullopt, most));
     for (const std::string& place : places) RETURN_IF_ERROR(GoFrom(place, most));
@@ -147,7 +148,7 @@ class HeldWalk {
   // Keys that part what is stored evenly. Only tables that are cut are opened.
   std::vector<std::string> Places(const Stored& stored, uint64_t count) const {
     FamilyTableOpener opener = core_->Opener(family_.order);
-    const uint64_t piece = stored.raw_bytes() / std::max<uint64_t>(count, 1) + 1;
+    const uint64_t piece = stored.raw_bytes() / count + 1;
     std::vector<KeyStretch> stretches;
     ForEachTable(view_, [&](const TableFile& table) {
       std::vector<std::string> cuts;
