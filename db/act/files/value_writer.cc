@@ -11,28 +11,25 @@
 namespace sepal {
 
 absl::StatusOr<ValueWriter::Written> ValueWriter::Append(const StoredValue& value) {
-  const uint64_t bytes = value.bytes.size();
-  if (to_.pacing.limiter != nullptr) to_.pacing.limiter->Take(bytes, to_.pacing.priority);
-  FileNumber number;
-  ValueFileRef file;
-  uint64_t offset = 0;
-  {
-    MutexLock lock(&append_mutex_);
-    RETURN_IF_ERROR(failure_);
-    if (active_ != nullptr && active_->end >= to_.file_bytes) EndActive();
-    if (active_ == nullptr) RETURN_IF_ERROR(BeginFile());
-    Output& output = *active_;
-    number = output.number;
-    file = output.file;
-    offset = output.end;
-    RETURN_IF_ERROR(Reserve(offset + bytes));
-    // After a failure the next value is written in the same place.
-    RETURN_IF_ERROR(output.writer->WriteAt(offset, value.bytes));
-    output.end = offset + bytes;
-    output.dirty = true;
-    appended_.store(appended_.load(std::memory_order_relaxed) + bytes + 1, std::memory_order_release);
-  }
-  return Written{ReferenceTo(number, offset, value), std::move(file)};
+  ASSIGN_OR_RETURN(Place place, AppendBytes(value.bytes));
+  return Written{ReferenceTo(place.number, place.offset, value), std::move(place.file)};
+}
+
+absl::StatusOr<ValueWriter::Place> ValueWriter::AppendBytes(std::string_view bytes) {
+  if (to_.pacing.limiter != nullptr) to_.pacing.limiter->Take(bytes.size(), to_.pacing.priority);
+  MutexLock lock(&append_mutex_);
+  RETURN_IF_ERROR(failure_);
+  if (active_ != nullptr && active_->end >= to_.file_bytes) EndActive();
+  if (active_ == nullptr) RETURN_IF_ERROR(BeginFile());
+  Output& output = *active_;
+  const uint64_t offset = output.end;
+  RETURN_IF_ERROR(Reserve(offset + bytes.size()));
+  // After a failure the next bytes are written in the same place.
+  RETURN_IF_ERROR(output.writer->WriteAt(offset, bytes));
+  output.end = offset + bytes.size();
+  output.dirty = true;
+  appended_.store(appended_.load(std::memory_order_relaxed) + bytes.size() + 1, std::memory_order_release);
+  return Place{.number = output.number, .offset = offset, .file = output.file};
 }
 
 void ValueWriter::TakeBack(const ValueReference& reference) {
@@ -94,7 +91,7 @@ void ValueWriter::EndActive() {
 }
 
 absl::Status ValueWriter::Sync() {
-  if (durable_.load(std::memory_order_acquire) == appended_.load(std::memory_order_acquire)) [[likely]]
+  if (!HasUnsynced()) [[likely]]
     return absl::OkStatus();
   MutexLock sync_lock(&sync_mutex_);
   std::vector<std::shared_ptr<Output>> outputs;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -57,12 +58,23 @@ class ValueWriter {
     ValueReference reference;
     ValueFileRef file;  // to be held until what has the reference holds it
   };
-  absl::StatusOr<Written> Append(const StoredValue& value) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // Of what Append returned, once: nothing has the reference, nor ever had. The next value takes its place, if none has
-  // followed.
+  absl::StatusOr<Written> Append(const StoredValue& value);
+  struct Place {
+    FileNumber number;
+    uint64_t offset = 0;
+    ValueFileRef file;  // as in Written
+  };
+  // The stored bytes of values, one behind the other, in one write: the kernel takes 256 KiB at once nearly twice as
+  // fast as in pages.
+  absl::StatusOr<Place> AppendBytes(std::string_view bytes) ABSL_LOCKS_EXCLUDED(append_mutex_);
+  // Of what Append returned, or what lies in that place, once: nothing has the reference, nor ever had. The next value
+  // takes its place, if none has followed.
   void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);
   // Makes all durable that was appended before the call. Cost where all is: two loads.
   absl::Status Sync() ABSL_LOCKS_EXCLUDED(append_mutex_, sync_mutex_);
+  bool HasUnsynced() const {
+    return durable_.load(std::memory_order_acquire) != appended_.load(std::memory_order_acquire);
+  }
   // What is appended from now on goes into another file.
   void EndFile() ABSL_LOCKS_EXCLUDED(append_mutex_);
 

@@ -1,6 +1,7 @@
 #include "db/act/log/write_ahead_log.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -12,6 +13,7 @@
 #include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/thread/job_helpers.h"
 
 namespace sepal {
 
@@ -343,8 +345,20 @@ absl::Status WriteAheadLog::FinishRound(SyncRound round) {
   return status;
 }
 
+// Records may become durable before what they refer to, by this or by the system: a recovery takes such a record for
+// one that was never written whole. What proves that a record was synced is written once both are durable.
 absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
-  if (options_.before_sync != nullptr) RETURN_IF_ERROR(options_.before_sync());
+  const LogOptions::Referred& referred = options_.referred;
+  if (referred.due == nullptr || !referred.due()) return SyncRecords(round);
+  std::optional<absl::Status> synced;
+  Helpers helper(referred.executor, Executor::Priority::kFlush, [&] { synced = referred.sync(); });
+  helper.Ask(1);
+  RETURN_IF_ERROR(SyncRecords(round));
+  helper.CallOff();
+  return synced.has_value() ? *synced : referred.sync();
+}
+
+absl::Status WriteAheadLog::SyncRecords(const SyncRound& round) {
   if (ring_ != nullptr) RETURN_IF_ERROR(ring_->WriteOut(round.target, /*zero_ahead=*/round.small));
   for (size_t i = 0; i < round.files.size(); ++i) RETURN_IF_ERROR(SyncFile(round.files[i].get(), round.numbers[i]));
   return absl::OkStatus();

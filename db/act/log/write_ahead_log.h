@@ -74,8 +74,14 @@ struct LogOptions {
   // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
   // the ring's pages were last made ready. Null: no sync waits.
   Clock* clock = nullptr;
-  // Called before each sync of records: makes durable what they refer to. Its failure is one of the log. Null: nothing.
-  std::function<absl::Status()> before_sync = nullptr;
+  // What records refer to. Each sync of records makes it durable as well, side by side with the log's files where
+  // `executor`, which must outlive the log, has a thread for that.
+  struct Referred {
+    std::function<bool()> due = nullptr;           // whether any of it may not be durable; null: there is none
+    std::function<absl::Status()> sync = nullptr;  // of all that was written before the call; a failure is the log's
+    Executor* executor = nullptr;
+  };
+  Referred referred = {};
   // Called after each sync with its duration, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
@@ -219,6 +225,7 @@ class WriteAheadLog {
   // Returns when no sync is running.
   void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SyncFiles(const SyncRound& round);
+  absl::Status SyncRecords(const SyncRound& round);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
 
   // Constant.

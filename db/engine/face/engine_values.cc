@@ -1,8 +1,11 @@
 // Writes of values that go to value files: the value is compressed and written to the file first, without a lock of the
 // engine, and a reference to it goes to the log.
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
@@ -20,16 +23,19 @@ absl::Status Engine::AllowValues(uint64_t value_bytes, const WriteOptions& optio
   return catalog_->Enable(Feature::kValueFiles);
 }
 
-absl::StatusOr<ValueWriter::Written> Engine::AppendValue(const Family& family, std::string_view value) {
-  const CompressedValue compressed(family.options.compression, value);
-  const StoredValue& stored = compressed.stored();
-  if (stored.compressed()) RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
-  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(stored);
-  if (written.ok()) [[likely]] {
-    core_->statistics.Add(Ticker::kValueBytes, stored.bytes.size());
-  } else if (absl::IsResourceExhausted(written.status())) {
+absl::Status Engine::NoteAppended(const absl::Status& status, size_t stored_bytes) {
+  if (status.ok()) [[likely]] {
+    core_->statistics.Add(Ticker::kValueBytes, stored_bytes);
+  } else if (absl::IsResourceExhausted(status)) {
     core_->AskToRemoveUnusedFiles();
   }
+  return status;
+}
+
+absl::StatusOr<ValueWriter::Written> Engine::AppendValue(const StoredValue& stored) {
+  if (stored.compressed()) RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
+  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(stored);
+  RETURN_IF_ERROR(NoteAppended(written.status(), stored.bytes.size()));
   return written;
 }
 
@@ -39,7 +45,8 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
                          [&] { return CallWatch::Subject{.column_family = family.name, .key = key}; });
   RETURN_IF_ERROR(AllowValues(value.size(), options));
   Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
-  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(family, value));
+  const CompressedValue compressed(family.options.compression, value);
+  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(compressed.stored()));
   separated.files.push_back(std::move(written.file));
   AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(written.reference));
   const absl::Status status = CommitWatched(separated.batch, options);
@@ -47,7 +54,98 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
   return status;
 }
 
+// Values of a batch that go to the value file in one write, with the entries between them, which keep their order. A
+// value as large as a whole group is written by itself, without a copy of it.
+class Engine::ValueGroup {
+ public:
+  // Entries point to bytes that outlive this.
+  ValueGroup(Engine* engine, size_t batch_bytes)
+      : engine_(engine),
+        most_bytes_(std::min(batch_bytes, kGroupBytes)),
+        separated_{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}} {}
+
+  absl::Status AddInline(const BatchEntry& entry) {
+    if (entries_.size() >= kGroupEntries) RETURN_IF_ERROR(Write());
+    if (entries_.empty()) {
+      Keep(entry);
+    } else {
+      entries_.push_back({.entry = entry, .value = {}});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const BatchEntry& entry, const StoredValue& stored) {
+    const size_t bytes = stored.bytes.size();
+    if (bytes_.size() + bytes > kGroupBytes || entries_.size() >= kGroupEntries) RETURN_IF_ERROR(Write());
+    if (bytes >= kGroupBytes) {
+      ASSIGN_OR_RETURN(ValueWriter::Written written, engine_->AppendValue(stored));
+      Refer(entry, written.reference, std::move(written.file));
+      return absl::OkStatus();
+    }
+    if (bytes_.empty()) bytes_.reserve(most_bytes_);
+    compressed_ = compressed_ || stored.compressed();
+    bytes_ += stored.bytes;
+    entries_.push_back({.entry = entry, .value = stored});
+    return absl::OkStatus();
+  }
+
+  absl::Status Write() {
+    if (entries_.empty()) return absl::OkStatus();
+    if (compressed_) {
+      RETURN_IF_ERROR(engine_->catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
+    }
+    const absl::StatusOr<ValueWriter::Place> place = engine_->core_->values.fresh().AppendBytes(bytes_);
+    RETURN_IF_ERROR(engine_->NoteAppended(place.status(), bytes_.size()));
+    size_t at = 0;
+    for (Waiting& waiting : std::exchange(entries_, {})) {
+      if (!waiting.value.has_value()) {
+        Keep(waiting.entry);
+        continue;
+      }
+      StoredValue& value = *waiting.value;
+      value.bytes = std::string_view(bytes_).substr(at, value.bytes.size());
+      Refer(waiting.entry, ReferenceTo(place->number, place->offset + at, value), place->file);
+      at += value.bytes.size();
+    }
+    bytes_.clear();
+    return absl::OkStatus();
+  }
+
+  Separated Take() { return std::move(separated_); }
+
+ private:
+  static constexpr size_t kGroupBytes = size_t{256} << 10;
+  static constexpr size_t kGroupEntries = 4096;
+  struct Waiting {
+    BatchEntry entry;
+    std::optional<StoredValue> value;  // none: inline. Its bytes are in `bytes_`; where its own lay is not looked at
+  };
+
+  void Keep(const BatchEntry& entry) {
+    AppendBatchEntry(&separated_.batch, entry.kind, entry.family, entry.key, entry.value);
+  }
+  void Refer(const BatchEntry& entry, const ValueReference& reference, ValueFileRef file) {
+    separated_.values.push_back(reference);
+    AppendBatchEntry(&separated_.batch, ValueKind::kReference, entry.family, entry.key,
+                     EncodeValueReference(reference));
+    if (separated_.files.empty() || separated_.files.back() != file) separated_.files.push_back(std::move(file));
+  }
+
+  Engine* const engine_;
+  const size_t most_bytes_;
+  Separated separated_;
+  std::string bytes_;
+  std::vector<Waiting> entries_;  // from the first value on that is not written
+  bool compressed_ = false;
+};
+
 absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const WriteOptions& options) {
+  ValueGroup group(this, batch.size());
+  RETURN_IF_ERROR(SeparateInto(&group, batch, options));
+  return group.Take();
+}
+
+absl::Status Engine::SeparateInto(ValueGroup* group, std::string_view batch, const WriteOptions& options) {
   std::map<ColumnFamilyId, FamilyRef> families;
   {
     StateLock lock(state_.get());
@@ -55,26 +153,21 @@ absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const
       if (family->options.separate_from != 0) families.emplace(family->id, family);
     }
   }
-  Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
   BatchReader reader(batch);
+  bool allowed = false;
   for (BatchEntry entry; reader.Next(&entry);) {
     const auto family = families.find(entry.family);
     if (family == families.end() || !Separates(*family->second, entry.kind, entry.value)) {
-      AppendBatchEntry(&separated.batch, entry.kind, entry.family, entry.key, entry.value);
+      RETURN_IF_ERROR(group->AddInline(entry));
       continue;
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
-    if (separated.values.empty()) RETURN_IF_ERROR(AllowValues(batch.size(), options));
-    ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(*family->second, entry.value));
-    separated.values.push_back(written.reference);
-    AppendBatchEntry(&separated.batch, ValueKind::kReference, entry.family, entry.key,
-                     EncodeValueReference(written.reference));
-    if (separated.files.empty() || separated.files.back() != written.file) {
-      separated.files.push_back(std::move(written.file));
-    }
+    if (!std::exchange(allowed, true)) RETURN_IF_ERROR(AllowValues(batch.size(), options));
+    const CompressedValue compressed(family->second->options.compression, entry.value);
+    RETURN_IF_ERROR(group->Add(entry, compressed.stored()));
   }
   RETURN_IF_ERROR(reader.status());
-  return separated;
+  return group->Write();
 }
 
 void Engine::TakeBack(const Separated& separated) {

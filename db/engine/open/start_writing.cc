@@ -138,7 +138,9 @@ LogOptions Opening::MakeLogOptions() const {
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();
-  options.before_sync = [core] { return core->values.fresh().Sync(); };
+  options.referred = {.due = [core] { return core->values.fresh().HasUnsynced(); },
+                      .sync = [core] { return core->values.fresh().Sync(); },
+                      .executor = parts_.executor};
   options.on_sync = [core, state](std::string_view path, uint64_t micros) {
     core->statistics.Add(Ticker::kLogSyncs);
     core->statistics.Record(Histogram::kSyncMicros, micros);
