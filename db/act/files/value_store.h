@@ -1,7 +1,8 @@
 // The value files of an open database: where values are written that are kept apart from their keys, and read again.
 //
-// A value is written before the record of the log that refers to it, and made durable before that record is, and before
-// an edit that names a table which refers to it. So a reference that survives has its value.
+// A value is written before the record of the log that refers to it, and made durable before anything says that this
+// record is, and before an edit that names a table which refers to it. So a reference in a table has its value, and a
+// record without its value was never acknowledged as durable.
 //
 // Law: A file exists as long as something holds its ValueFile: tables hold those that they refer to, memtables
 // likewise, and writers until their update is in a memtable. The last one to let go hands it to the deleter. So a file

@@ -352,7 +352,12 @@ absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
   if (referred.due == nullptr || !referred.due()) return SyncRecords(round);
   std::optional<absl::Status> synced;
   Helpers helper(referred.executor, Executor::Priority::kFlush, [&] { synced = referred.sync(); });
-  helper.Ask(1);
+  // In an executor without a free thread there is one request, not one for each sync.
+  if (helper_waits_.expired()) {
+    const auto waits = std::make_shared<bool>();
+    helper_waits_ = waits;
+    helper.Ask(1, waits);
+  }
   RETURN_IF_ERROR(SyncRecords(round));
   helper.CallOff();
   return synced.has_value() ? *synced : referred.sync();

@@ -242,6 +242,9 @@ class WriteAheadLog {
   uint64_t offset_ = 0;  // the offset of the next record
   std::string buffer_;
 
+  // Of the thread that syncs: its last request for a helper, until that starts.
+  std::weak_ptr<void> helper_waits_;
+
   // Stored only by the appending thread.
   std::atomic<uint64_t> end_;
   std::atomic<uint64_t> last_sequence_;

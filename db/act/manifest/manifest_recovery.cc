@@ -432,6 +432,17 @@ absl::StatusOr<bool> ContinueManifest(Directory* directory, ManifestRecovery* kn
   }
 }
 
+absl::StatusOr<bool> ManifestHasGoneOn(Directory* directory, const ManifestRecovery& known) {
+  ManifestRecovery now = known;
+  ASSIGN_OR_RETURN(const bool whole, ContinueManifest(directory, &now, [](VersionEdit&&) { return absl::OkStatus(); }));
+  if (now.length_bytes != known.length_bytes || (!whole && known.torn.empty())) return true;
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return std::ranges::any_of(listing, [&](const DirectoryEntry& entry) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    return parsed.has_value() && parsed->kind == FileKind::kManifest && parsed->number > known.number;
+  });
+}
+
 absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   for (const DirectoryEntry& entry : listing) {

@@ -65,6 +65,9 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span
 // is there; the caller reads everything anew. Cost: what was added.
 absl::StatusOr<bool> ContinueManifest(Directory* directory, ManifestRecovery* known, const EditSink& sink);
 
+// Whether another process has gone on since `known` was read: by edits behind it, or by another manifest.
+absl::StatusOr<bool> ManifestHasGoneOn(Directory* directory, const ManifestRecovery& known);
+
 // For a caller that removes what a crash has left of a checkpoint. Returns false only if every manifest in `directory`,
 // if there is any, ends before its seal and is good up to there, as one whose creation was cut off. Returns true for
 // one that may be a damaged but finished manifest; an error says no more than that.

@@ -88,10 +88,12 @@ absl::Status Engine::AcceptClock() {
   {
     MutexLock admin_lock(&admin_mutex_);
     if (close_begun_) return NotOpen();
-    if (core_->time_marks.in_use()) {
-      RETURN_IF_ERROR(pipeline_->AcceptClock());
-      RETURN_IF_ERROR(pipeline_->Sync());
-    }
+    if (core_->time_marks.in_use()) RETURN_IF_ERROR(pipeline_->AcceptClock());
+  }
+  if (core_->time_marks.in_use()) RETURN_IF_ERROR(pipeline_->Sync());
+  {
+    MutexLock admin_lock(&admin_mutex_);
+    if (close_begun_) return NotOpen();
     if (!core_->expiry.in_use()) return absl::OkStatus();
     core_->expiry.Accept();
     RETURN_IF_ERROR(catalog_->Apply({}, nullptr, nullptr));

@@ -8,6 +8,7 @@
 #include "db/act/files/directory_listing.h"
 #include "db/act/files/fd_limited_directory.h"
 #include "db/engine/catalog/manifest_families.h"
+#include "db/engine/open/missing_value.h"
 #include "db/engine/open/range_tables.h"
 #include "db/engine/write/delete_range_in_memtable.h"
 #include "db/format/value_reference.h"
@@ -284,7 +285,7 @@ absl::Status CatchingUp::CheckValues(Replay* replay, SequenceNumber first, std::
     status =
         reference->chunked ? core_->values.CheckChunkSums(*reference) : core_->values.ReadStored(*reference, &stored);
   });
-  return status;
+  return JudgeMissingValue(status, core_->directory.get(), next_->manifest);
 }
 
 void CatchingUp::HoldValue(MemTable* memtable, std::string_view bytes) {

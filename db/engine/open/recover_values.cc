@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/open/missing_value.h"
 #include "db/engine/open/opening.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -55,7 +56,7 @@ absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch
     status = reference->chunked ? parts_.core->values.CheckChunkSums(*reference)
                                 : parts_.core->values.ReadStored(*reference, &stored);
   });
-  return status;
+  return options_.read_only ? JudgeMissingValue(status, parts_.core->directory.get(), manifest_) : status;
 }
 
 absl::StatusOr<ValueReference> Opening::CopyValue(const ValueReference& reference) {

@@ -285,6 +285,8 @@ absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string
   }
   MutexLock lock(commit_mutex_);
   RETURN_IF_ERROR(CheckForEpoch(*family));
+  // First, so that the log's sync finds none and waits for no helper, which a simulation cannot do with a lock.
+  RETURN_IF_ERROR(state_->core->values.fresh().Sync());
   RETURN_IF_ERROR(Sync());
   return SetEpoch(family.get(), epoch);
 }

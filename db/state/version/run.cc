@@ -48,7 +48,7 @@ Run::Run(RunNumber number, std::vector<TableChunkRef> chunks, KeyOrder order)
     largest_.push_back(PrefixAfter(largest, std::min(largest.size(), common_prefix_.size())));
   }
   // Computed here, rather than later under a lock that the caller may hold.
-  if (settled) {
+  if (settled && chunks_.size() > 1) {
     KeySums ignored;
     AddKeys(&ignored);
   }

@@ -117,9 +117,11 @@ class Run {
   const TableSums& sums() const { return sums_; }
   // Adds what sketches say about the tables. Returns whether that is settled (key_sums.h). Cost: one addition, once it
   // is settled.
-  bool AddKeys(KeySums* sums) const { return keys_.Add(chunks_, sums); }
+  bool AddKeys(KeySums* sums) const {
+    return chunks_.size() == 1 ? chunks_.front()->AddKeys(sums) : keys_.Add(chunks_, sums);
+  }
   // Null until it is known to be settled.
-  const KeySums* kept_keys() const { return keys_.Get(); }
+  const KeySums* kept_keys() const { return chunks_.size() == 1 ? chunks_.front()->kept_keys() : keys_.Get(); }
 
   // Returns the only table that may hold `user_key`, or null. Cost: one or two calls of TableFences::FindIndex.
   const TableFile* Find(std::string_view user_key) const {
@@ -167,7 +169,7 @@ class Run {
   std::vector<uint64_t> largest_;
   size_t size_ = 0;
   TableSums sums_;
-  KeptKeySums keys_;
+  KeptKeySums keys_;  // a kibibyte; of several chunks alone
 };
 
 using RunRef = std::shared_ptr<const Run>;
