@@ -7,8 +7,12 @@
 // Laws:
 // - A new log file's header and name are synced before its first record is written to it and before a successor's
 //   header names it, the name perhaps long before; so is the name of the ring. So a successor proves that its
-//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header.
-// - A sync covers all earlier log files first.
+//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header. Where
+//   what is lost of a file is its end (`LogOptions::in_order`), records follow the header unsynced, which comes to the
+//   same.
+// - No two syncs of one file are under way at once, since one of them would not be told that the other failed.
+// - A sync covers all earlier log files first, or together with the last one: a log that lacks its end takes those that
+//   name it with it.
 // - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
 //   unknown, and its sequence numbers must not be used again by this process.
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
@@ -69,6 +73,9 @@ struct LogOptions {
   // Create the next file ahead and write the ring out; may be null; otherwise it must be closed before the log is
   // destroyed.
   TaskGroup* tasks = nullptr;
+  // What is lost of a file that was not synced is its end, so that one sync is enough for a header and the records
+  // behind it. There is no ring then.
+  bool in_order = false;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
   // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
@@ -141,9 +148,11 @@ class WriteAheadLog {
   // log whose header could still be lost.
   absl::StatusOr<FileNumber> BeginFile() ABSL_LOCKS_EXCLUDED(mutex_);
   // Creates the file for the next `Rotate` concurrently with the writer, if one is wanted; its number must satisfy the
-  // conditions of `Rotate`.
+  // conditions of `Rotate`. The current file's header, which that one will rest on, is durable then too.
   bool WantsNextFile() const { return next_file_.wanted(); }
-  void PrepareNextFile(FileNumber number) { next_file_.Prepare(number); }
+  void PrepareNextFile(FileNumber number);
+  // Waits, when it is called, by any thread, for the file that is being created. Null: none is.
+  std::function<void()> NextFileAwaiter() const { return next_file_.Awaiter(); }
   // Removes the file that was created ahead, because the log will not continue.
   void DiscardNextFile() { next_file_.Discard(); }
 
@@ -185,7 +194,7 @@ class WriteAheadLog {
   struct SyncRound {
     LogPosition target = {};
     bool small = false;
-    std::vector<std::shared_ptr<WritableFile>> files = {};
+    std::vector<std::shared_ptr<LogOutput>> files = {};
     std::vector<FileNumber> numbers = {};  // the numbers of the files
   };
 
@@ -213,13 +222,17 @@ class WriteAheadLog {
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a call should wait for a sync that another thread makes, or for more calls; 0: it must sync now.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns once the header of `output`, which is the current file or was, is durable.
+  absl::Status BeginInRounds(const LogOutput& output) ABSL_LOCKS_EXCLUDED(mutex_);
   // Between these two calls no other thread syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns when no sync is running.
   void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SyncFiles(const SyncRound& round);
-  absl::Status SyncFile(WritableFile* file, FileNumber number) const;
+  absl::Status SyncFile(LogOutput* file, FileNumber number) const;
+  // Waits for all files at once.
+  absl::Status SyncTogether(const SyncRound& round);
 
   // Constant.
   Directory* const directory_;
