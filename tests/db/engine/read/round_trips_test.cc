@@ -200,6 +200,61 @@ TEST_F(RoundTripsTest, ASeekReadsAllRunsTogether) {
   EXPECT_LE(clock_.Take(), 1u);
 }
 
+// Opening asks for the ends of all, and then each for its block.
+TEST_F(RoundTripsTest, AFirstSeekOpensAllRunsTogether) {
+  for (int run = 0; run < 4; ++run) {
+    for (int i = run; i < 40'000; i += 4) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_OK(database_.Reopen());
+  Begin();
+  const auto it = db()->NewIterator();
+  it->Seek(NumberedKey(30'000));
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), NumberedKey(30'000));
+  EXPECT_LE(clock_.Take(), 2u);
+
+  ASSERT_OK(database_.Reopen());
+  Begin();
+  const auto from_begin = db()->NewIterator();
+  from_begin->SeekToFirst();
+  ASSERT_TRUE(from_begin->Valid());
+  EXPECT_EQ(from_begin->key(), NumberedKey(0));
+  EXPECT_LE(clock_.Take(), 1u + 4u);
+}
+
+class ManyTables : public RoundTripsTest, public testing::WithParamInterface<bool> {};
+
+// More than are opened at once.
+TEST_P(ManyTables, AMultiGetOfTablesThatAreNotOpenWaitsFourTimesAtMost) {
+  const bool several_runs = GetParam();
+  database_.tuning.table_bytes = size_t{64} << 10;
+  database_.tuning.runs_per_level = 4;
+  ASSERT_OK(database_.Reopen());
+  constexpr int kEntries = 64'000;
+  Fill(0, kEntries);
+  ASSERT_OK(db()->CompactRange());
+  for (int run = 0; several_runs && run < 3; ++run) {
+    for (int i = run * 97; i < kEntries; i += 500) ASSERT_OK(db()->Put(NumberedKey(i), "run " + std::to_string(run)));
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_OK(database_.Reopen());
+  const std::vector<std::string> files = FilesIn(&database_.memory, database_.path);
+  EXPECT_GT(std::count_if(files.begin(), files.end(), [](const auto& name) { return name.ends_with(".sst"); }), 64);
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i)
+    names.push_back(NumberedKey(i * (kEntries / 64) + (several_runs && i % 2 == 0 ? 97 : 0)));
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  Begin();
+  const auto values = db()->MultiGet(keys);
+  EXPECT_LE(clock_.Take(), 4u);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_OK(values[i].status());
+    EXPECT_EQ(*values[i], Value(db(), keys[i])) << keys[i];
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Runs, ManyTables, testing::Bool());
+
 TEST_F(RoundTripsTest, AScanAsksForItsNextWindowAhead) {
   Fill(0, 100'000);
   ASSERT_OK(database_.Reopen());
