@@ -36,6 +36,11 @@ class RadosDirectory final : public Directory {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override;
+  // All are on their way before the first is waited for.
+  absl::Status SyncMany(std::span<WritableFile* const> files) override {
+    for (WritableFile* const file : files) RETURN_IF_ERROR(file->SyncRange(0, kWholeFile));
+    return Directory::SyncMany(files);
+  }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override;

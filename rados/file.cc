@@ -206,6 +206,11 @@ absl::Status File::Write(uint64_t offset, std::string_view bytes) {
   return Put(offset, bytes);
 }
 
+void File::BeginSync() {
+  MutexLock lock(&mutex_);
+  if (!buffer_.empty() && failure_.ok()) Send(buffer_.size());
+}
+
 absl::Status File::Sync() {
   MutexLock lock(&mutex_);
   return SendAndAwait();
@@ -238,13 +243,11 @@ absl::Status File::Shrink(uint64_t size) {
 }
 
 absl::Status File::Truncate(uint64_t size) {
-  uint64_t end = 0;
   {
     MutexLock lock(&mutex_);
-    if (size <= size_) return Shrink(size);
-    end = size_;
+    if (size == size_) return failure_;  // nothing is reserved behind
+    if (size < size_) return Shrink(size);
   }
-  if (size == end) return absl::OkStatus();
   return Write(size - 1, std::string_view("\0", 1));
 }
 

@@ -43,6 +43,8 @@ class File final : public Lingering {
   // Sends all, and lets the writer go; ok if all has arrived.
   absl::Status EndWriting();
   absl::Status Write(uint64_t offset, std::string_view bytes);
+  // Sends all that was written, for which a Sync then waits.
+  void BeginSync();
   absl::Status Sync();
   absl::Status Truncate(uint64_t size);
   // Not enough room in the pool for bytes up to `end`, as far as is known.
