@@ -13,6 +13,9 @@
 
 namespace sepal::rados {
 
+Client::Client(const RadosOptions& options)
+    : options_(options), dead_(static_cast<uint64_t>(options.removal_grace.count()) * 1000) {}
+
 absl::StatusOr<std::shared_ptr<Client>> Client::Connect(const RadosOptions& options) {
   std::shared_ptr<Client> client(new Client(options), &LeakInChild<Client>);
   RETURN_IF_ERROR(client->Begin());

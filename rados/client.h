@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rados/burials.h"
 #include "rados/layout.h"
 #include "sepal/rados.h"
 #include "util/thread/sync.h"
@@ -76,9 +77,10 @@ class Client {
   std::optional<uint64_t> FreeBytes() const;
   void NoteWritten(uint64_t bytes) { written_since_.fetch_add(bytes, std::memory_order_relaxed); }
 
-  // Removes the first `objects` objects of `entry` at some time, or all where its size is unknown, and then its key
-  // `d:` in `space`.
+  // Removes the first `objects` objects of `entry`, or all where its size is unknown, and then its key `d:` in `space`:
+  // when the time of grace is over.
   void Bury(const std::string& space, const Entry& entry, uint64_t objects);
+  // Ends it for all that were removed.
   absl::Status AwaitBurials();
   // How many bytes there are, told by the file's objects.
   absl::StatusOr<uint64_t> Measure(rados_ioctx_t io, const Entry& entry, std::string_view what);
@@ -114,18 +116,12 @@ class Client {
   AtomicCounts counts;
 
  private:
-  struct Dead {
-    std::string space;
-    Entry entry;
-    uint64_t objects = 0;
-  };
-
-  explicit Client(const RadosOptions& options) : options_(options) {}
+  explicit Client(const RadosOptions& options);
   absl::Status Begin();
   absl::Status SetUp();
   absl::Status StartThreads();
   void RunReaper();
-  absl::Status Remove(const Dead& dead);
+  absl::Status Remove(const Burials::Dead& dead);
   absl::StatusOr<bool> DropReference(rados_ioctx_t io, const Entry& entry);
   void RunLinger();
   void RunStatistics();
@@ -146,8 +142,9 @@ class Client {
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   CondVar changed_;
-  std::deque<Dead> dead_ ABSL_GUARDED_BY(mutex_);
+  Burials dead_ ABSL_GUARDED_BY(mutex_);
   size_t burying_ ABSL_GUARDED_BY(mutex_) = 0;
+  int hurried_ ABSL_GUARDED_BY(mutex_) = 0;  // calls that wait until all are gone
   absl::Status burial_failure_ ABSL_GUARDED_BY(mutex_);
 
   std::shared_ptr<Client> reader_ ABSL_GUARDED_BY(mutex_);

@@ -80,9 +80,11 @@ absl::StatusOr<std::unique_ptr<RadosFileSystem>> RadosFileSystem::Connect(const 
         absl::StrFormat("RADOS: object_bytes of %d is out of range: 64 to 67108864", options.object_bytes));
   }
   if (options.linger.count() < 1 || options.lease.count() < 1000 || options.fence.count() < 60 ||
-      options.log_buffer_bytes == 0 || options.operation_timeout.count() < 1 || options.connect_timeout.count() < 1) {
+      options.log_buffer_bytes == 0 || options.operation_timeout.count() < 1 || options.connect_timeout.count() < 1 ||
+      options.removal_grace.count() < 0) {
     return absl::InvalidArgumentError(
-        "RADOS: out of range: linger is at least 1 ms, lease 1 s, fence 60 s, the other times 1 s, log_buffer_bytes 1");
+        "RADOS: out of range: linger is at least 1 ms, lease 1 s, fence 60 s, removal_grace 0, the other times 1 s, "
+        "log_buffer_bytes 1");
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Connect(options));
   auto impl = std::make_unique<Impl>(std::move(client));
