@@ -62,8 +62,10 @@ class Client {
   rados_t cluster() const { return cluster_; }
   // No other ID of any client is the same.
   std::string NewId();
-  // Of a namespace; lives as long as the client.
-  absl::StatusOr<rados_ioctx_t> IoFor(const std::string& space);
+  // Of a namespace in a pool, by its number; lives as long as the client.
+  absl::StatusOr<rados_ioctx_t> IoFor(const std::string& space, int64_t pool = kOwnPool);
+  // Where new files of the kind lie.
+  int64_t PoolFor(FileUseKind kind) const { return kind == FileUseKind::kTable ? data_pool_ : kOwnPool; }
   // In a process that the client's forked, librados must not be called.
   bool InChild() const { return ::getpid() != pid_; }
 
@@ -112,13 +114,14 @@ class Client {
     return std::clamp<uint64_t>((uint64_t{32} << 20) / object_bytes, 4, 32);
   }
   // Another connection, for the reads of a client that is fenced: RADOS refuses those too.
-  absl::StatusOr<rados_ioctx_t> IoAfterFence(const std::string& space);
+  absl::StatusOr<rados_ioctx_t> IoAfterFence(const std::string& space, int64_t pool = kOwnPool);
   AtomicCounts counts;
 
  private:
   explicit Client(const RadosOptions& options);
   absl::Status Begin();
   absl::Status SetUp();
+  absl::Status FindDataPool();
   absl::Status StartThreads();
   void RunReaper();
   absl::Status Remove(const Burials::Dead& dead);
@@ -135,10 +138,11 @@ class Client {
   std::string addresses_;
   std::string entity_;
   std::string identity_;
+  int64_t data_pool_ = kOwnPool;  // RadosOptions::data_pool
   std::atomic<uint64_t> next_id_{1};
 
   mutable Mutex mutex_;
-  std::map<std::string, rados_ioctx_t> ios_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<int64_t, std::string>, rados_ioctx_t> ios_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   CondVar changed_;

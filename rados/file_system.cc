@@ -154,14 +154,14 @@ absl::StatusOr<std::vector<std::string>> RadosFileSystem::StrayObjects(std::stri
   ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
   ASSIGN_OR_RETURN(const std::shared_ptr<Space> space, impl_->SpaceOf(rados::NamespaceOf(cleaned)));
   RETURN_IF_ERROR(space->CheckVersion());
-  ASSIGN_OR_RETURN(std::vector<std::string> strays, rados::FindStrays(*space));
-  if (remove) {
-    for (const std::string& object : strays) {
-      const int code = rados_remove(space->io(), object.c_str());
-      if (code < 0 && code != -ENOENT) return impl_->client().Note(code, object);
-    }
+  ASSIGN_OR_RETURN(const std::vector<rados::Stray> strays, rados::FindStrays(*space));
+  std::vector<std::string> names;
+  for (const auto& [io, object] : strays) {
+    names.push_back(object);
+    const int code = remove ? rados_remove(io, object.c_str()) : 0;
+    if (code < 0 && code != -ENOENT) return impl_->client().Note(code, object);
   }
-  return strays;
+  return names;
 }
 
 absl::Status RadosFileSystem::AwaitRemovals() { return impl_->client().AwaitBurials(); }

@@ -88,12 +88,14 @@ absl::StatusOr<bool> Client::DropReference(rados_ioctx_t io, const Entry& entry)
 absl::Status Client::Remove(const Burials::Dead& dead) {
   ASSIGN_OR_RETURN(const rados_ioctx_t io, IoFor(dead.space));
   ASSIGN_OR_RETURN(const rados_ioctx_t home, IoFor(dead.entry.home.empty() ? dead.space : dead.entry.home));
+  ASSIGN_OR_RETURN(const rados_ioctx_t data,
+                   IoFor(dead.entry.home.empty() ? dead.space : dead.entry.home, dead.entry.pool));
   bool last = true;
   if (!dead.entry.ref.empty()) {
     ASSIGN_OR_RETURN(last, DropReference(home, dead.entry));
   }
   if (last) {
-    RETURN_IF_ERROR(RemoveObjects(home, dead.entry, 0, dead.objects));
+    RETURN_IF_ERROR(RemoveObjects(data, dead.entry, 0, dead.objects));
     if (!dead.entry.ref.empty()) {
       const int code = rados_remove(home, RefsObject(dead.entry.id).c_str());
       if (code < 0 && code != -ENOENT) return Note(code, dead.entry.id);

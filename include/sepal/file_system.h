@@ -164,7 +164,8 @@ enum class WriteMode : uint8_t {
 };
 
 // What a file is for: a hint to a file system that places or buffers files by their use. Has no effect on results.
-// `kValues`: what the log refers to, and is of no use without. Later versions may have more kinds.
+// `kValues`: what the log refers to, and is of no use without. `kTable`: tables, and value files that no log refers to
+// as they are written; mostly, all of such a file is written before its first sync. Later versions may have more kinds.
 enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest, kValues };
 struct FileUse {
   FileUseKind kind = FileUseKind::kOther;

@@ -37,7 +37,11 @@ namespace sepal {
 struct RadosOptions {
   // The pool, which must exist and be replicated.
   std::string pool = {};
-  // The user is client.NAME. It needs `mon 'allow r, allow command "osd blocklist"'` and `osd 'allow rwx pool=POOL'`.
+  // Another pool for tables, and for the value files that compactions write; it may be erasure-coded, with or without
+  // overwrites. Empty: the same. It may be changed: files are found where they were put.
+  std::string data_pool = {};
+  // The user is client.NAME. It needs `mon 'allow r, allow command "osd blocklist"'` and `osd 'allow rwx pool=POOL'`,
+  // for the data pool too.
   std::string user = "admin";
   // Paths; empty: where Ceph looks for them.
   std::string config_file = {};

@@ -265,6 +265,56 @@ TEST_F(RadosDatabaseTest, WhatAWriterRemovesAReaderCanReadForATime) {
   }
 }
 
+// Names, logs and manifests stay where they can be changed in place.
+TEST_F(RadosDatabaseTest, TablesLieInAnErasureCodedPool) {
+  RadosOptions where = ClusterOptions();
+  where.data_pool = CodedPool();
+  where.removal_grace = std::chrono::seconds(0);
+  const auto check = [&](DB* db) {
+    for (int i = 0; i < 5000; i += 7) {
+      ASSERT_EQ(db->Get(Key(i)).value(), std::string(i % 50 == 0 ? 100'000 : 1000, static_cast<char>('a' + i % 26)))
+          << i;
+    }
+    EXPECT_TRUE(db->VerifyChecksums().ok());
+  };
+  const std::string copy = path_ + "-copy";
+  {
+    Opened first = Open(/*take_over=*/false, where, /*separate_from=*/10'000).value();
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 5000; ++i) {
+        const size_t bytes = i % 50 == 0 ? 100'000 : 1000;
+        ASSERT_TRUE(
+            first.db->Put(Key(i), std::string(bytes, static_cast<char>('a' + i % 26)), {.sync = i % 500 == 0}).ok());
+      }
+      const absl::Status compacted = first.db->CompactRange();
+      ASSERT_TRUE(compacted.ok()) << compacted;
+    }
+    check(first.db.get());
+    ASSERT_TRUE(first.db->Checkpoint(copy).ok());
+    ASSERT_TRUE(first.db->Close().ok());
+    first.db.reset();
+    ASSERT_TRUE(first.rados->AwaitRemovals().ok());
+    EXPECT_THAT(first.rados->StrayObjects(path_, false).value(), IsEmpty());
+  }
+  // Where files lie is known without the option, and new ones go where it says.
+  Opened second = Open(/*take_over=*/true, ClusterOptions(), /*separate_from=*/10'000).value();
+  check(second.db.get());
+  ASSERT_TRUE(second.db->CompactRange().ok());
+  check(second.db.get());
+  ASSERT_TRUE(second.db->Close().ok());
+  path_ = copy;
+  const Opened third = Open(/*take_over=*/false, where, /*separate_from=*/10'000).value();
+  check(third.db.get());
+}
+
+TEST_F(RadosDatabaseTest, ADataPoolThatIsNotThereIsSaid) {
+  RadosOptions wrong = ClusterOptions();
+  wrong.data_pool = "no-such-pool";
+  const absl::Status missing = RadosFileSystem::Connect(wrong).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound) << missing;
+  EXPECT_THAT(std::string(ToStd(missing.message())), HasSubstr("no-such-pool"));
+}
+
 // A shard is split by links, and goes to another client: no data moves.
 TEST_F(RadosDatabaseTest, AShardIsSplitAndMovesToAnotherClient) {
   const auto open = [](const Shard& shard) -> absl::StatusOr<ShardHost::Opened> {
