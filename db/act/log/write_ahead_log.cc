@@ -221,7 +221,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
     output = logs_.back().output;
   }
   if (ring_ == nullptr) {
-    RETURN_IF_ERROR(BeginInRounds(*output));
+    RETURN_IF_ERROR(BeginInOrder(output, number));
   } else if (const absl::Status begun = ring_->Begin(); !begun.ok()) {
     return Latch(begun);
   }
@@ -232,28 +232,19 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
 void WriteAheadLog::PrepareNextFile(FileNumber number) {
   std::function<void()> then;
   if (options_.in_order && ring_ == nullptr) {
-    then = [this, output = output_] { BeginInRounds(*output).IgnoreError(); };  // a failure is one of the log
+    then = [this, output = output_, current = header_.number] {
+      BeginInOrder(output, current).IgnoreError();  // a failure is one of the log
+    };
   }
   next_file_.Prepare(number, std::move(then));
 }
 
-absl::Status WriteAheadLog::BeginInRounds(const LogOutput& output) {
-  while (!output.begun()) {
-    std::optional<SyncRound> round;
-    uint32_t seen = 0;
-    {
-      MutexLock lock(&mutex_);
-      RETURN_IF_ERROR(failure_);
-      seen = rounds_.Read();
-      if (!syncing_) round = BeginRound();
-    }
-    if (round.has_value()) {
-      RETURN_IF_ERROR(FinishRound(*std::move(round)));
-    } else {
-      rounds_.Await(seen);
-    }
-  }
-  return absl::OkStatus();
+// Waits at the mutex for a round under way, so that it may be called with the commit lock.
+absl::Status WriteAheadLog::BeginInOrder(const std::shared_ptr<LogOutput>& output, FileNumber number) {
+  if (output->begun()) return absl::OkStatus();
+  MutexLock lock(&sync_mutex_);
+  RETURN_IF_ERROR(Failure());
+  return output->begun() ? absl::OkStatus() : SyncInOrder(std::span(&output, 1), number);
 }
 
 // Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be there,
@@ -379,9 +370,13 @@ absl::Status WriteAheadLog::FinishRound(SyncRound round) {
 }
 
 absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
+  if (options_.in_order && ring_ == nullptr && !round.files.empty()) {
+    MutexLock lock(&sync_mutex_);
+    RETURN_IF_ERROR(Failure());
+    return SyncInOrder(round.files, round.numbers.back());
+  }
   if (options_.before_sync != nullptr) RETURN_IF_ERROR(options_.before_sync());
   if (ring_ != nullptr) RETURN_IF_ERROR(ring_->WriteOut(round.target, /*zero_ahead=*/round.small));
-  if (options_.in_order && round.files.size() > 1) return SyncTogether(round);
   for (size_t i = 0; i < round.files.size(); ++i) RETURN_IF_ERROR(SyncFile(round.files[i].get(), round.numbers[i]));
   return absl::OkStatus();
 }
@@ -394,16 +389,18 @@ absl::Status WriteAheadLog::SyncFile(LogOutput* file, FileNumber number) const {
   return status;
 }
 
-absl::Status WriteAheadLog::SyncTogether(const SyncRound& round) {
+absl::Status WriteAheadLog::SyncInOrder(std::span<const std::shared_ptr<LogOutput>> outputs, FileNumber last) {
+  absl::Status status = options_.before_sync != nullptr ? options_.before_sync() : absl::OkStatus();
+  if (!status.ok()) return Latch(status);
   std::vector<WritableFile*> files;
-  for (const std::shared_ptr<LogOutput>& file : round.files) files.push_back(file->file().get());
+  for (const std::shared_ptr<LogOutput>& output : outputs) files.push_back(output->file().get());
   const uint64_t begin = NowMicros();
-  const absl::Status status = directory_->SyncMany(files);
+  status = directory_->SyncMany(files);
   if (options_.on_sync != nullptr) {
-    options_.on_sync(directory_->path() + "/" + LogFileName(round.numbers.back()), NowMicros() - begin);
+    options_.on_sync(directory_->path() + "/" + LogFileName(last), NowMicros() - begin);
   }
-  RETURN_IF_ERROR(status);
-  for (const std::shared_ptr<LogOutput>& file : round.files) file->NoteSynced();
+  if (!status.ok()) return Latch(status);
+  for (const std::shared_ptr<LogOutput>& output : outputs) output->NoteSynced();
   return absl::OkStatus();
 }
 

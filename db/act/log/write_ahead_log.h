@@ -24,7 +24,8 @@
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
-// held during a file operation; the clock is the only external call that is made with it held. An append takes no lock:
+// held during a file operation, and one beside it for syncs in order; the clock is the only external call that is made
+// with the first held. An append takes no lock:
 // it publishes its end (a release store) after its bytes.
 //
 // Cost: an append is a copy or one write call, and neither allocates nor locks; once in an eighth of the ring, it
@@ -222,8 +223,9 @@ class WriteAheadLog {
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a call should wait for a sync that another thread makes, or for more calls; 0: it must sync now.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns once the header of `output`, which is the current file or was, is durable.
-  absl::Status BeginInRounds(const LogOutput& output) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes the header of log `number`, which is the current one or was, durable unless it already is.
+  absl::Status BeginInOrder(const std::shared_ptr<LogOutput>& output, FileNumber number)
+      ABSL_LOCKS_EXCLUDED(mutex_, sync_mutex_);
   // Between these two calls no other thread syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -231,8 +233,10 @@ class WriteAheadLog {
   void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SyncFiles(const SyncRound& round);
   absl::Status SyncFile(LogOutput* file, FileNumber number) const;
-  // Waits for all files at once.
-  absl::Status SyncTogether(const SyncRound& round);
+  // Where the order of what is lost is known: waits for all files at once. A failure is latched before another sync can
+  // begin. `last`: the number of the last one.
+  absl::Status SyncInOrder(std::span<const std::shared_ptr<LogOutput>> outputs, FileNumber last)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Constant.
   Directory* const directory_;
@@ -255,6 +259,7 @@ class WriteAheadLog {
   std::atomic<uint64_t> durable_;
   std::atomic<bool> usable_{true};  // false once it has failed or was closed
 
+  Mutex sync_mutex_;  // held by syncs in order; taken before the other
   mutable Mutex mutex_;
   // Advances at a failure, and after each sync once the mutex is released: a thread that it wakes finds its position
   // durable, and needs no lock.

@@ -105,7 +105,6 @@ class TableFile {
   absl::StatusOr<std::optional<HyperLogLog>> ReadSketch(TableOpener* opener) const;
 
   mutable std::atomic<const TableReader*> reader_ = nullptr;
-  mutable std::atomic<bool> obsolete_ = false;
   const TableMetadata metadata_;
   const std::shared_ptr<ObsoleteTableSink> sink_;
   mutable Mutex open_mutex_;
@@ -116,6 +115,7 @@ class TableFile {
   mutable std::atomic<const HyperLogLog*> sketch_;
   // Set once, after `sketch_`; readers load it before `sketch_`.
   mutable std::atomic<bool> settled_;
+  mutable std::atomic<bool> obsolete_ = false;
   mutable std::atomic<double> entries_per_key_ = 0;  // 0: not known yet
   mutable RangeTombstonesRef range_tombstones_;
   // Allocated separately, because it is four times as large as all the rest, and most tables have none.
