@@ -109,8 +109,8 @@ class RoundTripsTest : public testing::Test {
     ASSERT_OK(db()->Flush());
   }
 
+  RoundTripClock clock_;  // the database's last calls are noted too
   TestDatabase database_;
-  RoundTripClock clock_;
 };
 
 TEST_F(RoundTripsTest, APutWaitsForNothingAndASyncedOneForItsSync) {
