@@ -13,6 +13,9 @@
 
 namespace sepal::rados {
 
+Client::Client(const RadosOptions& options)
+    : options_(options), dead_(static_cast<uint64_t>(options.removal_grace.count()) * 1000) {}
+
 absl::StatusOr<std::shared_ptr<Client>> Client::Connect(const RadosOptions& options) {
   std::shared_ptr<Client> client(new Client(options), &LeakInChild<Client>);
   RETURN_IF_ERROR(client->Begin());
@@ -68,7 +71,8 @@ absl::Status Client::Begin() {
   time_t time = 0;
   // A key that may not use the pool is told now.
   const int code = rados_stat(io, kDirectoriesObject, &size, &time);
-  return code == -ENOENT ? absl::OkStatus() : StatusOf(code, absl::StrFormat("%s: pool %s", who, options_.pool));
+  if (code != -ENOENT) RETURN_IF_ERROR(StatusOf(code, absl::StrFormat("%s: pool %s", who, options_.pool)));
+  return FindDataPool();
 }
 
 absl::Status Client::StartThreads() {
@@ -90,7 +94,7 @@ Client::~Client() {
   threads_.reset();
   {
     MutexLock lock(&mutex_);
-    for (const auto& [space, io] : ios_) {
+    for (const auto& [where, io] : ios_) {
       rados_aio_flush(io);
       rados_ioctx_destroy(io);
     }
@@ -100,12 +104,36 @@ Client::~Client() {
 
 std::string Client::NewId() { return absl::StrFormat("%s-%x", instance_, next_id_.fetch_add(1)); }
 
-absl::StatusOr<rados_ioctx_t> Client::IoFor(const std::string& space) {
+absl::Status Client::FindDataPool() {
+  if (options_.data_pool.empty() || options_.data_pool == options_.pool) return absl::OkStatus();
+  const int64_t pool = rados_pool_lookup(cluster_, options_.data_pool.c_str());
+  if (pool == -ENOENT) {
+    return absl::NotFoundError(
+        absl::StrFormat("RADOS: there is no pool %s for tables; make it, or give the name of one "
+                        "that is there",
+                        options_.data_pool));
+  }
+  RETURN_IF_ERROR(StatusOf(static_cast<int>(std::min<int64_t>(pool, 0)), "RADOS: the data pool"));
+  data_pool_ = pool;
+  ASSIGN_OR_RETURN(const rados_ioctx_t io, IoFor("", pool));
+  uint64_t size = 0;
+  time_t time = 0;
+  // A key that may not use it is told now.
+  const int code = rados_stat(io, kDirectoriesObject, &size, &time);
+  return code == -ENOENT ? absl::OkStatus() : StatusOf(code, absl::StrCat("RADOS: pool ", options_.data_pool));
+}
+
+absl::StatusOr<rados_ioctx_t> Client::IoFor(const std::string& space, int64_t pool) {
   MutexLock lock(&mutex_);
-  const auto it = ios_.find(space);
+  const auto it = ios_.find({pool, space});
   if (it != ios_.end()) return it->second;
   rados_ioctx_t io = nullptr;
-  if (const int code = rados_ioctx_create(cluster_, options_.pool.c_str(), &io); code < 0) {
+  const int code = pool == kOwnPool ? rados_ioctx_create(cluster_, options_.pool.c_str(), &io)
+                                    : rados_ioctx_create2(cluster_, pool, &io);
+  if (code < 0) {
+    if (code == -ENOENT && pool != kOwnPool) {
+      return absl::NotFoundError(absl::StrFormat("RADOS: pool %d, which files of this database lie in, is gone", pool));
+    }
     if (code == -ENOENT) {
       return absl::NotFoundError(absl::StrFormat(
           "RADOS: there is no pool %s; make it (ceph osd pool create %s), or give the name of one that is there",
@@ -116,11 +144,11 @@ absl::StatusOr<rados_ioctx_t> Client::IoFor(const std::string& space) {
   rados_ioctx_set_namespace(io, space.c_str());
   // A full pool gives an error; calls would wait until it is not.
   rados_set_pool_full_try(io);
-  ios_[space] = io;
+  ios_[{pool, space}] = io;
   return io;
 }
 
-absl::StatusOr<rados_ioctx_t> Client::IoAfterFence(const std::string& space) {
+absl::StatusOr<rados_ioctx_t> Client::IoAfterFence(const std::string& space, int64_t pool) {
   std::shared_ptr<Client> reader;
   {
     MutexLock lock(&mutex_);
@@ -131,7 +159,7 @@ absl::StatusOr<rados_ioctx_t> Client::IoAfterFence(const std::string& space) {
     }
     reader = reader_;
   }
-  return reader->IoFor(space);
+  return reader->IoFor(space, pool);
 }
 
 absl::Status Client::Note(int code, std::string_view what) {

@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rados/burials.h"
 #include "rados/layout.h"
 #include "sepal/rados.h"
 #include "util/thread/sync.h"
@@ -61,8 +62,10 @@ class Client {
   rados_t cluster() const { return cluster_; }
   // No other ID of any client is the same.
   std::string NewId();
-  // Of a namespace; lives as long as the client.
-  absl::StatusOr<rados_ioctx_t> IoFor(const std::string& space);
+  // Of a namespace in a pool, by its number; lives as long as the client.
+  absl::StatusOr<rados_ioctx_t> IoFor(const std::string& space, int64_t pool = kOwnPool);
+  // Where new files of the kind lie.
+  int64_t PoolFor(FileUseKind kind) const { return kind == FileUseKind::kTable ? data_pool_ : kOwnPool; }
   // In a process that the client's forked, librados must not be called.
   bool InChild() const { return ::getpid() != pid_; }
 
@@ -76,9 +79,10 @@ class Client {
   std::optional<uint64_t> FreeBytes() const;
   void NoteWritten(uint64_t bytes) { written_since_.fetch_add(bytes, std::memory_order_relaxed); }
 
-  // Removes the first `objects` objects of `entry` at some time, or all where its size is unknown, and then its key
-  // `d:` in `space`.
+  // Removes the first `objects` objects of `entry`, or all where its size is unknown, and then its key `d:` in `space`:
+  // when the time of grace is over.
   void Bury(const std::string& space, const Entry& entry, uint64_t objects);
+  // Ends it for all that were removed.
   absl::Status AwaitBurials();
   // How many bytes there are, told by the file's objects.
   absl::StatusOr<uint64_t> Measure(rados_ioctx_t io, const Entry& entry, std::string_view what);
@@ -110,22 +114,17 @@ class Client {
     return std::clamp<uint64_t>((uint64_t{32} << 20) / object_bytes, 4, 32);
   }
   // Another connection, for the reads of a client that is fenced: RADOS refuses those too.
-  absl::StatusOr<rados_ioctx_t> IoAfterFence(const std::string& space);
+  absl::StatusOr<rados_ioctx_t> IoAfterFence(const std::string& space, int64_t pool = kOwnPool);
   AtomicCounts counts;
 
  private:
-  struct Dead {
-    std::string space;
-    Entry entry;
-    uint64_t objects = 0;
-  };
-
-  explicit Client(const RadosOptions& options) : options_(options) {}
+  explicit Client(const RadosOptions& options);
   absl::Status Begin();
   absl::Status SetUp();
+  absl::Status FindDataPool();
   absl::Status StartThreads();
   void RunReaper();
-  absl::Status Remove(const Dead& dead);
+  absl::Status Remove(const Burials::Dead& dead);
   absl::StatusOr<bool> DropReference(rados_ioctx_t io, const Entry& entry);
   void RunLinger();
   void RunStatistics();
@@ -139,15 +138,17 @@ class Client {
   std::string addresses_;
   std::string entity_;
   std::string identity_;
+  int64_t data_pool_ = kOwnPool;  // RadosOptions::data_pool
   std::atomic<uint64_t> next_id_{1};
 
   mutable Mutex mutex_;
-  std::map<std::string, rados_ioctx_t> ios_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<int64_t, std::string>, rados_ioctx_t> ios_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   CondVar changed_;
-  std::deque<Dead> dead_ ABSL_GUARDED_BY(mutex_);
+  Burials dead_ ABSL_GUARDED_BY(mutex_);
   size_t burying_ ABSL_GUARDED_BY(mutex_) = 0;
+  int hurried_ ABSL_GUARDED_BY(mutex_) = 0;  // calls that wait until all are gone
   absl::Status burial_failure_ ABSL_GUARDED_BY(mutex_);
 
   std::shared_ptr<Client> reader_ ABSL_GUARDED_BY(mutex_);

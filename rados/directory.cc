@@ -36,6 +36,11 @@ class RadosDirectory final : public Directory {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override;
+  // All are on their way before the first is waited for.
+  absl::Status SyncMany(std::span<WritableFile* const> files) override {
+    for (WritableFile* const file : files) RETURN_IF_ERROR(file->SyncRange(0, kWholeFile));
+    return Directory::SyncMany(files);
+  }
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override;
@@ -48,7 +53,7 @@ class RadosDirectory final : public Directory {
  private:
   std::string PathOf(std::string_view name) const { return absl::StrCat(path_, "/", ToAbsl(name)); }
   // `size`: -1 for a file that is going to be written.
-  absl::StatusOr<Entry> Create(std::string_view name, int64_t size);
+  absl::StatusOr<Entry> Create(std::string_view name, int64_t size, FileUse use = {});
   absl::Status RenameOnce(std::string_view from, std::string_view to);
   absl::StatusOr<Entry> MakeShared(std::string_view name);
   absl::Status AddReference(const Entry& entry);
@@ -78,12 +83,13 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> RadosDirectory::OpenForRead(std::s
   return MakeReader(std::move(file), entry.size >= 0);
 }
 
-absl::StatusOr<Entry> RadosDirectory::Create(std::string_view name, int64_t size) {
+absl::StatusOr<Entry> RadosDirectory::Create(std::string_view name, int64_t size, FileUse use) {
   const Entry entry = {.id = space_->client().NewId(),
                        .object_bytes = space_->client().options().object_bytes,
                        .size = size,
                        .ref = {},
-                       .home = {}};
+                       .home = {},
+                       .pool = space_->client().PoolFor(use.kind)};
   const absl::Status made = space_->Replace(name, nullptr, &entry);
   if (absl::IsFailedPrecondition(made)) {
     return absl::AlreadyExistsError(absl::StrCat(PathOf(name), ": create: the name is taken"));
@@ -97,7 +103,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> RadosDirectory::OpenForWrite(std::
   RETURN_IF_ERROR(CheckFileName(path_, name));
   Entry entry;
   if (mode == WriteMode::kCreateNew) {
-    ASSIGN_OR_RETURN(entry, Create(name, -1));
+    ASSIGN_OR_RETURN(entry, Create(name, -1, use));
   } else {
     RETURN_IF_ERROR(Persist([&]() -> absl::Status {
       ASSIGN_OR_RETURN(const Entry closed, space_->Look(name));
@@ -245,27 +251,39 @@ std::unique_ptr<Directory> MakeDirectory(std::shared_ptr<Space> space, std::stri
   return std::make_unique<RadosDirectory>(std::move(space), std::move(path));
 }
 
-absl::StatusOr<std::vector<std::string>> FindStrays(Space& space) {
-  std::vector<std::string> strays;
-  std::set<std::string> known;
-  // The objects first: what is made meanwhile is not taken for a stray.
-  std::vector<std::string> objects;
+namespace {
+
+absl::Status ListObjects(Space& space, rados_ioctx_t io, std::vector<Stray>* objects) {
   rados_list_ctx_t list = nullptr;
-  RETURN_IF_ERROR(space.client().Note(rados_nobjects_list_open(space.io(), &list), space.name()));
+  RETURN_IF_ERROR(space.client().Note(rados_nobjects_list_open(io, &list), space.name()));
   const char* object = nullptr;
   int code = 0;
-  while ((code = rados_nobjects_list_next(list, &object, nullptr, nullptr)) == 0) objects.emplace_back(object);
+  while ((code = rados_nobjects_list_next(list, &object, nullptr, nullptr)) == 0) objects->push_back({io, object});
   rados_nobjects_list_close(list);
-  if (code != -ENOENT) return space.client().Note(code, space.name());
+  return code == -ENOENT ? absl::OkStatus() : space.client().Note(code, space.name());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Stray>> FindStrays(Space& space) {
+  std::vector<Stray> strays;
+  std::set<std::string> known;
+  // The objects first: what is made meanwhile is not taken for a stray.
+  std::vector<Stray> objects;
+  RETURN_IF_ERROR(ListObjects(space, space.io(), &objects));
+  if (const int64_t pool = space.client().PoolFor(FileUseKind::kTable); pool != kOwnPool) {
+    ASSIGN_OR_RETURN(const rados_ioctx_t data, space.client().IoFor(space.name(), pool));
+    RETURN_IF_ERROR(ListObjects(space, data, &objects));
+  }
   ASSIGN_OR_RETURN(const Omap index, space.ReadIndex(""));
   for (const auto& [key, value] : index) {
     if (!key.starts_with("n:") && !key.starts_with("d:")) continue;
     ASSIGN_OR_RETURN(const Entry entry, DecodeEntry(value));
     known.insert(entry.id);
   }
-  for (const std::string& each : objects) {
-    if (each == kIndexObject) continue;
-    const std::string id(IdOfObject(each));
+  for (const Stray& each : objects) {
+    if (each.object == kIndexObject) continue;
+    const std::string id(IdOfObject(each.object));
     if (known.contains(id)) continue;
     // Other directories may have references to it.
     const absl::StatusOr<Omap> refs = ReadKeys(space.io(), RefsObject(id), {"c"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "util/base/status.h"
@@ -66,7 +67,7 @@ absl::Status File::LearnSize() {
     absl::StatusOr<uint64_t> measured = client().Measure(home_, entry_, what);
     if (absl::IsAborted(measured.status())) {
       ASSIGN_OR_RETURN(const rados_ioctx_t io,
-                       client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home));
+                       client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home, entry_.pool));
       measured = client().Measure(io, entry_, what);
     }
     ASSIGN_OR_RETURN(size, std::move(measured));
@@ -88,9 +89,12 @@ absl::Status File::BeginWriting(FileUse use, bool anew) {
     const uint64_t objects = objects_;
     if (!writing_ && entry_.size < 0) RETURN_IF_ERROR(client().RemoveObjects(home_, entry_, objects, objects));
   }
+  ASSIGN_OR_RETURN(const uint64_t alignment, AlignmentOf(home_));
   {
     MutexLock lock(&mutex_);
     writing_ = size_known_ = true;
+    alignment_ = alignment;
+    last_bytes_ = objects_ == 0 ? 0 : size_ - (objects_ - 1) * entry_.object_bytes;
     unit_ = use.kind == FileUseKind::kTable ? entry_.object_bytes
                                             : std::min(entry_.object_bytes, client().options().log_buffer_bytes);
   }
@@ -125,16 +129,49 @@ void File::OnSent(rados_completion_t completion, void* argument) {
   file.changed_.NotifyAll();
 }
 
+bool File::FillWrite(uint64_t object, uint64_t offset, std::string_view part, WriteOp* op) {
+  const uint64_t end = offset + part.size();
+  if (object >= objects_) {
+    op->Create(/*exclusive=*/true);
+    op->Write(part, offset);
+    objects_ = object + 1;
+    last_bytes_ = end;
+    return true;
+  }
+  const bool last = object + 1 == objects_;
+  const uint64_t there = last ? last_bytes_ : entry_.object_bytes;
+  op->MustExist();
+  if (alignment_ == 0 || (offset == there && offset % alignment_ == 0)) {
+    op->Write(part, offset);
+  } else {
+    std::optional<std::string> whole = ReadBack(object, there);
+    if (!whole.has_value()) return false;
+    whole->resize(std::max(there, end));
+    whole->replace(offset, part.size(), part);
+    op->WriteFull(*whole);
+  }
+  if (last) last_bytes_ = std::max(there, end);
+  return true;
+}
+
+std::optional<std::string> File::ReadBack(uint64_t object, uint64_t bytes) {
+  while (!on_their_way_.empty()) changed_.Wait(&mutex_);
+  if (!failure_.ok()) return std::nullopt;
+  std::string whole(bytes, '\0');
+  ++client().counts.data_reads;
+  const int code = rados_read(home_, ObjectName(entry_.id, object).c_str(), whole.data(), bytes, 0);
+  if (code >= 0 && static_cast<uint64_t>(code) == bytes) return whole;
+  const std::string path = space_->PathOf(name_);
+  KeepFirst(&failure_, code < 0 ? client().Note(code, path)
+                                : absl::DataLossError(absl::StrFormat(
+                                      "%s: object %d has %d bytes, of which %d were sent", path, object, code, bytes)));
+  return std::nullopt;
+}
+
 void File::SendPart(uint64_t at, std::string_view part) {
   const uint64_t object = at / entry_.object_bytes;
   WriteOp op;
-  if (object < objects_) {
-    op.MustExist();
-  } else {
-    op.Create(/*exclusive=*/true);
-    objects_ = object + 1;
-  }
-  op.Write(part, at % entry_.object_bytes);
+  if (!FillWrite(object, at % entry_.object_bytes, part, &op)) return;
   auto sent = std::make_unique<Sent>(Sent{this, next_number_++});
   on_their_way_.insert(sent->number);
   rados_completion_t completion = nullptr;
@@ -206,6 +243,11 @@ absl::Status File::Write(uint64_t offset, std::string_view bytes) {
   return Put(offset, bytes);
 }
 
+void File::BeginSync() {
+  MutexLock lock(&mutex_);
+  if (!buffer_.empty() && failure_.ok()) Send(buffer_.size());
+}
+
 absl::Status File::Sync() {
   MutexLock lock(&mutex_);
   return SendAndAwait();
@@ -219,8 +261,13 @@ absl::Status File::Shrink(uint64_t size) {
     const uint64_t object = objects_ - 1;
     WriteOp op;
     op.MustExist();
-    if (object == last) {
-      op.Truncate(size % entry_.object_bytes);
+    const uint64_t kept = size % entry_.object_bytes;
+    if (object == last && alignment_ == 0) {
+      op.Truncate(kept);
+    } else if (object == last) {
+      const std::optional<std::string> whole = ReadBack(object, last_bytes_);
+      if (!whole.has_value()) return failure_;
+      op.WriteFull(std::string_view(*whole).substr(0, kept));
     } else {
       op.Remove();
     }
@@ -230,21 +277,23 @@ absl::Status File::Shrink(uint64_t size) {
       KeepFirst(&failure_, client().Note(code, space_->PathOf(name_)));
       return failure_;
     }
-    if (object == last) break;
+    if (object == last) {
+      last_bytes_ = kept;
+      break;
+    }
     --objects_;
+    last_bytes_ = entry_.object_bytes;
   }
   size_ = size;
   return absl::OkStatus();
 }
 
 absl::Status File::Truncate(uint64_t size) {
-  uint64_t end = 0;
   {
     MutexLock lock(&mutex_);
-    if (size <= size_) return Shrink(size);
-    end = size_;
+    if (size == size_) return failure_;  // nothing is reserved behind
+    if (size < size_) return Shrink(size);
   }
-  if (size == end) return absl::OkStatus();
   return Write(size - 1, std::string_view("\0", 1));
 }
 
@@ -290,7 +339,8 @@ absl::Status File::FinishRead(Part* part) {
   int code = part->pending.Await();
   if (code == -ESHUTDOWN) {
     client().Note(code, path()).IgnoreError();
-    ASSIGN_OR_RETURN(const rados_ioctx_t io, client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home));
+    ASSIGN_OR_RETURN(const rados_ioctx_t io,
+                     client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home, entry_.pool));
     code = rados_read(io, ObjectName(entry_.id, part->object).c_str(), part->buffer, part->length, part->offset);
   }
   if (code == -ENOENT) {

@@ -9,6 +9,7 @@
 #include <rados/librados.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ class File final : public Lingering {
   // Sends all, and lets the writer go; ok if all has arrived.
   absl::Status EndWriting();
   absl::Status Write(uint64_t offset, std::string_view bytes);
+  // Sends all that was written, for which a Sync then waits.
+  void BeginSync();
   absl::Status Sync();
   absl::Status Truncate(uint64_t size);
   // Not enough room in the pool for bytes up to `end`, as far as is known.
@@ -82,6 +85,11 @@ class File final : public Lingering {
   Client& client() const { return space_->client(); }
   absl::Status Put(uint64_t offset, std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The operation that writes a part of an object. False after a failure.
+  bool FillWrite(uint64_t object, uint64_t offset, std::string_view part, WriteOp* op)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What was sent of an object, for one that cannot be written in part; nullopt after a failure.
+  std::optional<std::string> ReadBack(uint64_t object, uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendPart(uint64_t at, std::string_view part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SendAndAwait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Shrink(uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -94,8 +102,11 @@ class File final : public Lingering {
   std::string name_ ABSL_GUARDED_BY(mutex_);
   bool size_known_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t size_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t objects_ ABSL_GUARDED_BY(mutex_) = 0;  // that exist, or are on their way
-  uint64_t unit_ ABSL_GUARDED_BY(mutex_) = 0;     // so many bytes are sent without being asked
+  uint64_t objects_ ABSL_GUARDED_BY(mutex_) = 0;     // that exist, or are on their way
+  uint64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of the last object
+  // Of an erasure-coded pool, whose objects take appends at multiples of this, or are written as a whole. 0: any write.
+  uint64_t alignment_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t unit_ ABSL_GUARDED_BY(mutex_) = 0;  // so many bytes are sent without being asked
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool lingers_ = false;
   uint64_t buffer_begin_ ABSL_GUARDED_BY(mutex_) = 0;

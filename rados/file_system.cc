@@ -80,9 +80,11 @@ absl::StatusOr<std::unique_ptr<RadosFileSystem>> RadosFileSystem::Connect(const 
         absl::StrFormat("RADOS: object_bytes of %d is out of range: 64 to 67108864", options.object_bytes));
   }
   if (options.linger.count() < 1 || options.lease.count() < 1000 || options.fence.count() < 60 ||
-      options.log_buffer_bytes == 0 || options.operation_timeout.count() < 1 || options.connect_timeout.count() < 1) {
+      options.log_buffer_bytes == 0 || options.operation_timeout.count() < 1 || options.connect_timeout.count() < 1 ||
+      options.removal_grace.count() < 0) {
     return absl::InvalidArgumentError(
-        "RADOS: out of range: linger is at least 1 ms, lease 1 s, fence 60 s, the other times 1 s, log_buffer_bytes 1");
+        "RADOS: out of range: linger is at least 1 ms, lease 1 s, fence 60 s, removal_grace 0, the other times 1 s, "
+        "log_buffer_bytes 1");
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Connect(options));
   auto impl = std::make_unique<Impl>(std::move(client));
@@ -152,14 +154,14 @@ absl::StatusOr<std::vector<std::string>> RadosFileSystem::StrayObjects(std::stri
   ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
   ASSIGN_OR_RETURN(const std::shared_ptr<Space> space, impl_->SpaceOf(rados::NamespaceOf(cleaned)));
   RETURN_IF_ERROR(space->CheckVersion());
-  ASSIGN_OR_RETURN(std::vector<std::string> strays, rados::FindStrays(*space));
-  if (remove) {
-    for (const std::string& object : strays) {
-      const int code = rados_remove(space->io(), object.c_str());
-      if (code < 0 && code != -ENOENT) return impl_->client().Note(code, object);
-    }
+  ASSIGN_OR_RETURN(const std::vector<rados::Stray> strays, rados::FindStrays(*space));
+  std::vector<std::string> names;
+  for (const auto& [io, object] : strays) {
+    names.push_back(object);
+    const int code = remove ? rados_remove(io, object.c_str()) : 0;
+    if (code < 0 && code != -ENOENT) return impl_->client().Note(code, object);
   }
-  return strays;
+  return names;
 }
 
 absl::Status RadosFileSystem::AwaitRemovals() { return impl_->client().AwaitBurials(); }

@@ -30,13 +30,14 @@ uint64_t ObjectsOf(const Entry& entry) {
 }
 
 std::string EncodeEntry(const Entry& entry) {
-  return absl::StrCat(entry.id, " ", entry.object_bytes, " ", entry.size < 0 ? "-" : absl::StrCat(entry.size), " ",
-                      entry.ref.empty() ? "-" : entry.ref, " ", entry.home.empty() ? "." : entry.home);
+  const std::string pool = entry.pool == kOwnPool ? "" : absl::StrCat("@", entry.pool);
+  return absl::StrCat(entry.id, " ", entry.object_bytes, pool, " ", entry.size < 0 ? "-" : absl::StrCat(entry.size),
+                      " ", entry.ref.empty() ? "-" : entry.ref, " ", entry.home.empty() ? "." : entry.home);
 }
 
 absl::StatusOr<Entry> DecodeEntry(std::string_view text) {
   const auto refuse = [&] {
-    return absl::DataLossError(absl::StrFormat("an index entry is \"%s\", which no version 1 writes", text));
+    return absl::DataLossError(absl::StrFormat("an index entry is \"%s\", which no version known writes", text));
   };
   std::array<std::string_view, 4> fields;
   std::string_view rest = text;
@@ -48,6 +49,12 @@ absl::StatusOr<Entry> DecodeEntry(std::string_view text) {
   }
   Entry entry;
   uint64_t size = 0;
+  if (const size_t at = fields[1].find('@'); at != fields[1].npos) {
+    uint64_t pool = 0;
+    if (!ParseNumber(fields[1].substr(at + 1), &pool) || pool > std::numeric_limits<int64_t>::max()) return refuse();
+    entry.pool = static_cast<int64_t>(pool);
+    fields[1] = fields[1].substr(0, at);
+  }
   if (rest.empty() || !ParseNumber(fields[1], &entry.object_bytes) || entry.object_bytes < kLeastObjectBytes ||
       entry.object_bytes > kMostObjectBytes) {
     return refuse();

@@ -1,7 +1,8 @@
-// What a pool holds. Version 1; what is of a later one is refused.
+// What a pool holds. Version 1, and 2 of a directory that has had a file in another pool; what is of a later one is
+// refused.
 //
 // A directory is a RADOS namespace of the name of its path. Its object `.index` has, as omap:
-//   v         -> the version
+//   v         -> the version, set to 2 together with the first entry that needs it
 //   n:NAME    -> the entry of a file
 //   d:ID or d:ID/REF -> the entry of a file without a name, whose objects have to be removed yet
 //   e         -> the epoch: how often the lock was taken; each change of a lock's holder compares it
@@ -11,8 +12,9 @@
 //
 // An entry is `ID OBJECT_BYTES SIZE REF HOME`. SIZE is `-` while the file is open for writing, and its objects tell it.
 // The bytes are in objects ID.0, ID.1, ... of OBJECT_BYTES each, without gaps, in the namespace HOME (`.`: the
-// directory's own). An ID begins with the number of the client that made it, which no other client ever has: so
-// whatever a fenced client still sends is never an object of another.
+// directory's own). OBJECT_BYTES is `BYTES@POOL` where they lie in the data pool of that number, in a namespace of the
+// same name; what has omap never does. An ID begins with the number of the client that made it, which no other client
+// ever has: so whatever a fenced client still sends is never an object of another.
 //
 // REF is `-` for a file that has one name. Names that share a file each have a REF of their own, and its object ID.refs
 // has `c`, how many there are, and a key for each REF. The reference is added before the name, and goes after it; who
@@ -30,6 +32,8 @@
 namespace sepal::rados {
 
 inline constexpr char kVersion[] = "1";
+inline constexpr char kVersionOfPools[] = "2";
+inline constexpr int64_t kOwnPool = -1;
 inline constexpr char kIndexObject[] = ".index";
 inline constexpr char kDirectoriesObject[] = ".directories";
 
@@ -39,6 +43,7 @@ struct Entry {
   int64_t size = -1;  // -1: its objects tell
   std::string ref;    // empty: the file has one name
   std::string home;   // empty: the directory's own
+  int64_t pool = kOwnPool;
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 

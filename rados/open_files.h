@@ -11,6 +11,9 @@
 
 namespace sepal::rados {
 
+// The length with which `SyncRange` sends all that was written, through whatever passes a file on.
+inline constexpr uint64_t kWholeFile = UINT64_MAX;
+
 // `complete`: nobody had the file open for writing as it was looked up.
 std::unique_ptr<ReadableFile> MakeReader(std::shared_ptr<File> file, bool complete);
 // `entry`: what the index has of the file while it is open.

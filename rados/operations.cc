@@ -83,6 +83,15 @@ int WriteOp::Run(rados_ioctx_t io, const std::string& object) {
   return pending.Await();
 }
 
+absl::StatusOr<uint64_t> AlignmentOf(rados_ioctx_t io) {
+  int requires_alignment = 0;
+  uint64_t alignment = 0;
+  int code = rados_ioctx_pool_requires_alignment2(io, &requires_alignment);
+  if (code >= 0 && requires_alignment != 0) code = rados_ioctx_pool_required_alignment2(io, &alignment);
+  if (code < 0) return StatusOf(code, "RADOS: how a pool takes writes");
+  return alignment;
+}
+
 absl::StatusOr<Omap> ReadOmap(rados_ioctx_t io, const std::string& object, const std::string& prefix) {
   constexpr uint64_t kKeysPerRead = 5000;
   Omap all;

@@ -32,6 +32,7 @@ class WriteOp {
     rados_write_op_create(op_, exclusive ? LIBRADOS_CREATE_EXCLUSIVE : LIBRADOS_CREATE_IDEMPOTENT, nullptr);
   }
   void Write(std::string_view bytes, uint64_t offset) { rados_write_op_write(op_, bytes.data(), bytes.size(), offset); }
+  void WriteFull(std::string_view bytes) { rados_write_op_write_full(op_, bytes.data(), bytes.size()); }
   void Truncate(uint64_t size) { rados_write_op_truncate(op_, size); }
   void Remove() { rados_write_op_remove(op_); }
   // The key must have this value; an empty one: it must be missing.
@@ -48,6 +49,9 @@ class WriteOp {
  private:
   const rados_write_op_t op_;
 };
+
+// What a pool without partial overwrites appends at multiples of, erasure-coded; 0: it takes any write.
+absl::StatusOr<uint64_t> AlignmentOf(rados_ioctx_t io);
 
 using Omap = std::map<std::string, std::string>;
 // All keys of an object that begin with `prefix`, in as many reads as it takes.

@@ -1,18 +1,21 @@
 // The objects of files that were removed, which go in the background.
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "rados/client.h"
 #include "rados/operations.h"
+#include "sepal/env.h"
 #include "util/base/status.h"
 
 namespace sepal::rados {
 
 // Objects that are asked for or removed at once.
 constexpr uint64_t kAtOnce = 8;
+constexpr uint64_t kLookAgainMicros = 1'000'000;
 
 absl::StatusOr<uint64_t> Client::Measure(rados_ioctx_t io, const Entry& entry, std::string_view what) {
   for (uint64_t first = 0;; first += kAtOnce) {
@@ -82,15 +85,17 @@ absl::StatusOr<bool> Client::DropReference(rados_ioctx_t io, const Entry& entry)
   }
 }
 
-absl::Status Client::Remove(const Dead& dead) {
+absl::Status Client::Remove(const Burials::Dead& dead) {
   ASSIGN_OR_RETURN(const rados_ioctx_t io, IoFor(dead.space));
   ASSIGN_OR_RETURN(const rados_ioctx_t home, IoFor(dead.entry.home.empty() ? dead.space : dead.entry.home));
+  ASSIGN_OR_RETURN(const rados_ioctx_t data,
+                   IoFor(dead.entry.home.empty() ? dead.space : dead.entry.home, dead.entry.pool));
   bool last = true;
   if (!dead.entry.ref.empty()) {
     ASSIGN_OR_RETURN(last, DropReference(home, dead.entry));
   }
   if (last) {
-    RETURN_IF_ERROR(RemoveObjects(home, dead.entry, 0, dead.objects));
+    RETURN_IF_ERROR(RemoveObjects(data, dead.entry, 0, dead.objects));
     if (!dead.entry.ref.empty()) {
       const int code = rados_remove(home, RefsObject(dead.entry.id).c_str());
       if (code < 0 && code != -ENOENT) return Note(code, dead.entry.id);
@@ -107,25 +112,33 @@ absl::Status Client::Remove(const Dead& dead) {
 void Client::Bury(const std::string& space, const Entry& entry, uint64_t objects) {
   {
     MutexLock lock(&mutex_);
-    dead_.push_back({space, entry, objects});
+    dead_.Add({space, entry, objects}, Clock::System()->MonotonicMicros());
   }
   changed_.NotifyAll();
 }
 
 void Client::RunReaper() {
   while (true) {
-    Dead next;
+    std::optional<Burials::Dead> next;
     {
       MutexLock lock(&mutex_);
-      while (dead_.empty() && !ending_) changed_.Wait(&mutex_);
-      if (dead_.empty()) return;
-      next = std::move(dead_.front());
-      dead_.pop_front();
+      while (true) {
+        const uint64_t now = Clock::System()->MonotonicMicros();
+        next = dead_.Take(now, FreeBytes(), ending_ || hurried_ > 0);
+        if (next.has_value()) break;
+        if (ending_) return;
+        // The room may become less meanwhile.
+        if (dead_.empty()) {
+          changed_.Wait(&mutex_);
+        } else {
+          changed_.WaitFor(&mutex_, std::min(dead_.MicrosLeft(now), kLookAgainMicros));
+        }
+      }
       // What this client leaves, the next holder of the lock removes.
       if (!lost_.ok()) continue;
       ++burying_;
     }
-    const absl::Status status = Remove(next);
+    const absl::Status status = Remove(*next);
     {
       MutexLock lock(&mutex_);
       --burying_;
@@ -137,7 +150,10 @@ void Client::RunReaper() {
 
 absl::Status Client::AwaitBurials() {
   MutexLock lock(&mutex_);
+  ++hurried_;
+  changed_.NotifyAll();
   while ((!dead_.empty() || burying_ > 0) && lost_.ok()) changed_.WaitFor(&mutex_, 100'000);
+  --hurried_;
   RETURN_IF_ERROR(lost_);
   return burial_failure_;
 }

@@ -32,10 +32,10 @@ absl::Status Space::CheckVersion() {
   ++client_->counts.index_reads;
   ASSIGN_OR_RETURN(const Omap found, Reread(ReadKeys(io_, kIndexObject, {"v"}), {"v"}, ""));
   const auto it = found.find("v");
-  if (it != found.end() && it->second == kVersion) return absl::OkStatus();
+  if (it != found.end() && (it->second == kVersion || it->second == kVersionOfPools)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrFormat("%s: the directory is of version \"%s\", and this library knows version %s", name_,
-                      it == found.end() ? "" : it->second, kVersion));
+      absl::StrFormat("%s: the directory is of version \"%s\", and this library knows versions %s and %s", name_,
+                      it == found.end() ? "" : it->second, kVersion, kVersionOfPools));
 }
 
 absl::StatusOr<std::map<std::string, Entry>> Space::Names() {
@@ -128,6 +128,7 @@ absl::Status Space::Replace(std::string_view name, const Entry* before, const En
   change.compare = {{key, before == nullptr ? "" : EncodeEntry(*before)}};
   if (after != nullptr) {
     change.set = {{key, EncodeEntry(*after)}};
+    if (after->pool != kOwnPool) change.set.emplace_back("v", kVersionOfPools);
   } else {
     change.set = {{DeadKey(*before), EncodeEntry(*before)}};
     change.unset = {key};
@@ -168,8 +169,8 @@ absl::Status Space::Rename(std::string_view from, std::string_view to, const Ent
 
 absl::StatusOr<std::shared_ptr<File>> Space::FileOf(std::string_view name, const Entry& entry) {
   rados_ioctx_t home = io_;
-  if (!entry.home.empty()) {
-    ASSIGN_OR_RETURN(home, client_->IoFor(entry.home));
+  if (!entry.home.empty() || entry.pool != kOwnPool) {
+    ASSIGN_OR_RETURN(home, client_->IoFor(entry.home.empty() ? name_ : entry.home, entry.pool));
   }
   return client_->ShareFile(entry.id, [&] {
     return std::shared_ptr<File>(new File(shared_from_this(), home, name, entry), &LeakInChild<File>);

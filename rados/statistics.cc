@@ -37,7 +37,10 @@ void Client::AskStatistics() {
   const uint64_t before = written_since_.load();
   const int code = rados_mon_command(cluster_, commands, 1, "", 0, &answer, &answer_size, &message, &message_size);
   if (code >= 0) {
-    free_bytes_.store(FreeBytesIn(std::string(answer, answer_size), options_.pool));
+    const std::string text(answer, answer_size);
+    uint64_t free = FreeBytesIn(text, options_.pool);
+    if (data_pool_ != kOwnPool) free = std::min(free, FreeBytesIn(text, options_.data_pool));
+    free_bytes_.store(free);
     // The answer may be older than writes of this period, so these stay counted for one more.
     written_since_.fetch_sub(std::min(before, written_before_));
     written_before_ = before - std::min(before, written_before_);

@@ -170,6 +170,8 @@ class FaultFileSystem::State {
     hold_ = nullptr;
     holds_.store(false, std::memory_order_release);
   }
+  // A number for what one call does together.
+  uint64_t NewGroup() { return ++groups_; }
   uint64_t calls() {
     MutexLock lock(&mutex_);
     return calls_;
@@ -210,6 +212,7 @@ class FaultFileSystem::State {
             call.new_name.find(rule.name_contains) != std::string::npos);
   }
 
+  std::atomic<uint64_t> groups_{0};
   std::atomic<bool> holds_{false};  // whether there is one: without it no call takes the mutex twice
   Mutex mutex_;
   Decider decider_ ABSL_GUARDED_BY(mutex_);
@@ -246,7 +249,10 @@ class FaultReadableFile final : public ReadableFile {
       : state_(std::move(state)), base_(std::move(base)), name_(std::move(name)) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
-    return state_->Run({.op = FileOp::kRead, .name = name_, .offset = offset, .length = length},
+    return ReadWithOthers(0, offset, length, buffer);
+  }
+  absl::StatusOr<size_t> ReadWithOthers(uint64_t together, uint64_t offset, size_t length, char* buffer) const {
+    return state_->Run({.op = FileOp::kRead, .name = name_, .offset = offset, .length = length, .together = together},
                        [&] { return base_->Read(offset, length, buffer); });
   }
   absl::StatusOr<uint64_t> Size() const override {
@@ -286,7 +292,10 @@ class FaultWritableFile final : public WritableFile {
     return state_->Run({.op = FileOp::kSyncRange, .name = name_, .offset = offset, .length = length},
                        [&] { return base_->SyncRange(offset, length); });
   }
-  absl::Status Sync() override { return RunSync(*state_, {.op = FileOp::kSync, .name = name_}, *base_); }
+  absl::Status Sync() override { return SyncWithOthers(0); }
+  absl::Status SyncWithOthers(uint64_t together) {
+    return RunSync(*state_, {.op = FileOp::kSync, .name = name_, .together = together}, *base_);
+  }
   absl::Status Truncate(uint64_t size) override {
     return state_->Run({.op = FileOp::kTruncate, .name = name_, .offset = size}, [&] { return base_->Truncate(size); });
   }
@@ -330,6 +339,24 @@ class FaultDirectory final : public Directory {
                          ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, base_->OpenForRead(name, mode));
                          return std::make_unique<FaultReadableFile>(state_, std::move(file), std::string(name));
                        });
+  }
+  void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
+    const uint64_t together = state_->NewGroup();
+    for (ReadRequest& request : requests) {
+      const absl::StatusOr<size_t> got = static_cast<const FaultReadableFile*>(request.file)
+                                             ->ReadWithOthers(together, request.offset, request.length, request.buffer);
+      request.status = got.status();
+      request.bytes_read = got.value_or(0);
+      done(request);
+    }
+  }
+  absl::Status SyncMany(std::span<WritableFile* const> files) override {
+    const uint64_t together = state_->NewGroup();
+    for (WritableFile* const file : files) {
+      auto* const own = dynamic_cast<FaultWritableFile*>(file);
+      RETURN_IF_ERROR(own != nullptr ? own->SyncWithOthers(together) : file->Sync());
+    }
+    return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override {

@@ -56,7 +56,13 @@ void MemoryFileSystem::State::LosePower(Random* random) {
   std::set<const MemoryNode*> done;
   for (auto& [path, names] : directories) {
     for (auto& [name, node] : names->current) {
-      if (done.insert(node.get()).second) node->LosePower(random);
+      if (!done.insert(node.get()).second) continue;
+      const bool in_order = random != nullptr && !capabilities.outlives_process;
+      if (in_order) {
+        node->LoseUnsent(random);
+        node->Sync();
+      }
+      node->LosePower(in_order ? nullptr : random);
     }
   }
 }
@@ -85,6 +91,8 @@ void MemoryFileSystem::KillClient(uint64_t seed) {
   state_->LoseUnsent(client_.get(), &random);
   std::erase_if(state_->locked, [&](const auto& held) { return held.second.client == client_; });
 }
+
+void MemoryFileSystem::KeepRemoved(bool keep) { state_->keeps_removed = keep; }
 
 void MemoryFileSystem::ExpireLocks() {
   MutexLock lock(&state_->mutex);

@@ -57,6 +57,7 @@ void MemoryHandle::EndWriting() {
 absl::Status MemoryHandle::CheckReadable(std::string_view operation) const {
   RETURN_IF_ERROR(CheckAlive(operation));
   if (node_->names > 0 || node_->remover == nullptr || node_->remover == life_.client.get()) return absl::OkStatus();
+  if (life_.state->keeps_removed) return absl::OkStatus();
   return absl::AbortedError(absl::StrFormat("%s: %s: another client has removed the file", path_, operation));
 }
 

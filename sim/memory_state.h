@@ -80,6 +80,7 @@ struct MemoryFileSystem::State {
   void Fence(MemoryClient* client, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Capabilities capabilities;
+  std::atomic<bool> keeps_removed{false};
   // Counts crashes; a handle of an earlier generation is dead. Changes only with the mutex held.
   std::atomic<uint64_t> generation{0};
   mutable Mutex mutex;

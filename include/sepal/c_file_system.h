@@ -148,7 +148,8 @@ typedef struct sepal_filesystem_t {
 
   /* Whether calls that wait take a round trip over a network each. */
   unsigned char remote;
-  /* Whether what was written, but not synced, may be lost when the process dies: the last bytes of each file. */
+  /* Whether what was written, but not synced, may be lost when the process or its machine dies: of each file the last
+     bytes that were written, never some before others that stay. */
   unsigned char dies_with_process;
   /* Optional: takes the lock over from another client that holds it, which is fenced: none of its calls changes
      anything once this returns, each fails with sepal_aborted. sepal/file_system.h has the law. Without it databases

@@ -56,8 +56,9 @@ struct Capabilities {
       false;  // WritableFile::Allocate reserves space, so that later writes to it do not fail for lack of space
   bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's page cache
   bool remote = false;        // each call that waits takes a round trip, so that few large ones are better
-  // What was written survives the death of the process at once. If not, the process' death loses bytes that no sync has
-  // covered: of each file the last ones that were written, never some before others that stay.
+  // What was written survives the death of the process at once. If not, the death of the process, or of its machine,
+  // loses bytes that no sync has covered: of each file the last ones that were written, never some before others that
+  // stay.
   bool outlives_process = true;
   bool fences = false;  // LockRequest::kTakeOver, and the laws that DirectoryLock has for it
 };
@@ -163,7 +164,8 @@ enum class WriteMode : uint8_t {
 };
 
 // What a file is for: a hint to a file system that places or buffers files by their use. Has no effect on results.
-// `kValues`: what the log refers to, and is of no use without. Later versions may have more kinds.
+// `kValues`: what the log refers to, and is of no use without. `kTable`: tables, and value files that no log refers to
+// as they are written; mostly, all of such a file is written before its first sync. Later versions may have more kinds.
 enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest, kValues };
 struct FileUse {
   FileUseKind kind = FileUseKind::kOther;

@@ -37,7 +37,11 @@ namespace sepal {
 struct RadosOptions {
   // The pool, which must exist and be replicated.
   std::string pool = {};
-  // The user is client.NAME. It needs `mon 'allow r, allow command "osd blocklist"'` and `osd 'allow rwx pool=POOL'`.
+  // Another pool for tables, and for the value files that compactions write; it may be erasure-coded, with or without
+  // overwrites. Empty: the same. It may be changed: files are found where they were put.
+  std::string data_pool = {};
+  // The user is client.NAME. It needs `mon 'allow r, allow command "osd blocklist"'` and `osd 'allow rwx pool=POOL'`,
+  // for the data pool too.
   std::string user = "admin";
   // Paths; empty: where Ceph looks for them.
   std::string config_file = {};
@@ -54,6 +58,9 @@ struct RadosOptions {
   // Longer than an OSD may take to be found dead (`osd heartbeat grace`, 20 s by default).
   std::chrono::seconds operation_timeout = std::chrono::seconds(60);
   std::chrono::seconds connect_timeout = std::chrono::seconds(15);
+  // Files that are removed can be read for so long by other clients that have them open, as readers beside the writer
+  // do; but they take at most an eighth of the room that the pool has left, and go when this client does. 0: no time.
+  std::chrono::milliseconds removal_grace = std::chrono::seconds(10);
   // A directory on a local disk for a cache of table bytes, of at most so many bytes (sepal/cached_file_system.h).
   // Empty: no cache. Each client needs a directory of its own.
   std::string cache_directory = {};
@@ -86,7 +93,7 @@ class SEPAL_EXPORT RadosFileSystem final : public FileSystem {
   // The objects of a directory that belong to no file in it and to none that is linked from it: what a client left that
   // died. Reads the list of all objects there. Removes them with `remove`, for which nobody may be writing there.
   absl::StatusOr<std::vector<std::string>> StrayObjects(std::string_view path, bool remove);
-  // Waits until the objects of files that were removed are gone.
+  // Waits until the objects of files that were removed are gone; their time of grace is over.
   absl::Status AwaitRemovals();
   RadosCounts Counts() const;
   // The cache of table bytes, for what it counts; null if there is none.

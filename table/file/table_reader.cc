@@ -66,6 +66,11 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   return std::shared_ptr<TableReader>(new TableReader(std::move(impl)));
 }
 
+void TableReader::AskForOpening(const ReadableFile& file, uint64_t file_bytes) {
+  const uint64_t bytes = std::min(kRemoteTailBytes, file_bytes);
+  file.ReadAhead(file_bytes - bytes, bytes);
+}
+
 // What is damaged is met again, and told, by the one who needs it.
 void TableReader::Impl::KeepTail(std::string_view tail) const {
   if (options.cache == nullptr) return;

@@ -90,6 +90,8 @@ class TableReader {
   static absl::StatusOr<std::shared_ptr<TableReader>> Open(TableReaderOptions options,
                                                            std::unique_ptr<ReadableFile> file);
   ~TableReader();
+  // Has the store fetch what Open reads of a remote file of so many bytes, and does not wait.
+  static void AskForOpening(const ReadableFile& file, uint64_t file_bytes);
 
   // Prefetches the guard's line for the key, if the guard is in memory.
   void PrefetchGuard(const LookupKey& key) const;

@@ -36,10 +36,21 @@ class ConcatenatingIterator final : public InternalIterator {
   void PrepareSeek(InternalKeyView target, int step) override {
     valid_ = false;
     if (step == 0) {
-      Enter(sources_->Find(target));
+      sought_ = sources_->Find(target);
+      asked_ = !IsOpen(sought_) && AskFor(sought_);
+      if (asked_) return;
+      Enter(sought_);
       prepared_ = true;
     }
-    if (current_ != nullptr) current_->PrepareSeek(target, step);
+    if (asked_) {
+      PrepareAsked(target, step);
+    } else if (current_ != nullptr) {
+      current_->PrepareSeek(target, step);
+    }
+  }
+  void AskForEnd(bool last) override {
+    const size_t index = last ? sources_->Count() - 1 : 0;
+    if (!IsOpen(index)) AskFor(index);
   }
   void SeekBefore(InternalKeyView target) override {
     prepared_ = false;
@@ -62,6 +73,24 @@ class ConcatenatingIterator final : public InternalIterator {
   absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }
 
  private:
+  bool IsOpen(size_t index) const {
+    if (current_ != nullptr && index == index_) [[likely]]
+      return true;
+    const OpenSource& source = open_[index % open_.size()];
+    return source.iterator != nullptr && source.index == index;
+  }
+  bool AskFor(size_t index) { return index < sources_->Count() && sources_->Ask(index); }
+  // What the source waits for was asked for in the first step, as other iterators ask for theirs; so it is opened in
+  // the second one, and takes its own steps later, but for those that wait: what these ask for comes together, too.
+  void PrepareAsked(InternalKeyView target, int step) {
+    if (step == 1) {
+      Enter(sought_);
+      prepared_ = true;
+      return current_->PrepareSeek(target, 0);
+    }
+    if (step == 2) current_->PrepareSeek(target, 1);
+    current_->PrepareSeek(target, step);
+  }
   // Goes to source `index`, and opens it unless it is already open and valid: a source that failed to open is opened
   // again, and one that failed later is retried by the seek that must follow. Returns false if there is no such source
   // (also before the first one, where the index wraps round); then no source is current, and the iterator has ended.
@@ -120,6 +149,9 @@ class ConcatenatingIterator final : public InternalIterator {
   InternalIterator* current_ = nullptr;
   size_t index_ = 0;  // the index of `current_`
   bool prepared_ = false;
+  // Of a seek that is being prepared.
+  size_t sought_ = 0;
+  bool asked_ = false;
 };
 
 }  // namespace

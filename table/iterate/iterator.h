@@ -43,6 +43,9 @@ class InternalIterator {
   // default does nothing.
   static constexpr int kSeekSteps = 5;
   virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
+  // For a caller that is about to move several iterators to their first entry, or to their last: has each of them ask
+  // for what it will need and does not have, and does not wait. The default does nothing.
+  virtual void AskForEnd(bool last) { (void)last; }
   // For a caller that may come back later: releases resources that are held only for the position, which is lost. The
   // default does nothing.
   virtual void Rest() {}

@@ -24,9 +24,11 @@ class MergingIterator final : public InternalIterator {
   }
 
   void SeekToFirst() override {
+    AskForEnd(/*last=*/false);
     Restart(Direction::kForward, [](InternalIterator* child) { child->SeekToFirst(); });
   }
   void SeekToLast() override {
+    AskForEnd(/*last=*/true);
     Restart(Direction::kBackward, [](InternalIterator* child) { child->SeekToLast(); });
   }
   void Seek(InternalKeyView target) override {
@@ -34,6 +36,9 @@ class MergingIterator final : public InternalIterator {
       for (Runner& runner : runners_) runner.child->PrepareSeek(target, step);
     }
     Restart(Direction::kForward, [&](InternalIterator* child) { child->Seek(target); });
+  }
+  void AskForEnd(bool last) override {
+    for (Runner& runner : runners_) runner.child->AskForEnd(last);
   }
   void SeekBefore(InternalKeyView target) override {
     Restart(Direction::kBackward, [&](InternalIterator* child) { child->SeekBefore(target); });

@@ -8,16 +8,20 @@
 
 namespace sepal {
 
+inline std::string FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// A pool that is erasure-coded.
+inline std::string CodedPool() { return FromEnvironment("SEPAL_RADOS_CODED_POOL"); }
+
 inline RadosOptions ClusterOptions() {
-  const auto from = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
   RadosOptions options;
-  options.config_file = from("SEPAL_RADOS_CONF");
-  options.keyring = from("SEPAL_RADOS_KEYRING");
-  options.user = from("SEPAL_RADOS_USER");
-  options.pool = from("SEPAL_RADOS_POOL");
+  options.config_file = FromEnvironment("SEPAL_RADOS_CONF");
+  options.keyring = FromEnvironment("SEPAL_RADOS_KEYRING");
+  options.user = FromEnvironment("SEPAL_RADOS_USER");
+  options.pool = FromEnvironment("SEPAL_RADOS_POOL");
   return options;
 }
 

@@ -35,7 +35,8 @@ class RadosDatabaseTest : public testing::Test {
     path_ =
         "databases/" + std::to_string(::getpid()) + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
   }
-  absl::StatusOr<Opened> Open(bool take_over = false, const RadosOptions& where = ClusterOptions()) {
+  absl::StatusOr<Opened> Open(bool take_over = false, const RadosOptions& where = ClusterOptions(),
+                              size_t separate_from = 0) {
     Opened opened;
     absl::StatusOr<std::unique_ptr<RadosFileSystem>> rados = RadosFileSystem::Connect(where);
     if (!rados.ok()) return rados.status();
@@ -44,6 +45,7 @@ class RadosDatabaseTest : public testing::Test {
     options.create_if_missing = true;
     options.take_over = take_over;
     options.memory_limit = size_t{16} << 20;
+    options.family.separate_from = separate_from;
     options.env.file_system = opened.rados.get();
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path_);
     if (!db.ok()) return db.status();
@@ -208,6 +210,109 @@ TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
     EXPECT_EQ(view->Get(Key(7)).value(), std::to_string(round));
   }
   ASSERT_TRUE(writer.db->Close().ok());
+}
+
+// Each key's value before `round`, past the cache.
+int CountValues(DB* view, int round, absl::Status* failure) {
+  ReadOptions uncached;
+  uncached.fill_cache = false;
+  int there = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const absl::StatusOr<std::string> value = view->Get("key" + std::to_string(i), uncached);
+    if (value.ok() && *value == std::string(1000, static_cast<char>('a' + round))) ++there;
+    if (!value.ok()) *failure = value.status();
+  }
+  return there;
+}
+
+TEST_F(RadosDatabaseTest, WhatAWriterRemovesAReaderCanReadForATime) {
+  for (const bool grace : {true, false}) {
+    SCOPED_TRACE(grace);
+    path_ += grace ? "/grace" : "/none";
+    RadosOptions where = ClusterOptions();
+    where.removal_grace = grace ? std::chrono::seconds(600) : std::chrono::seconds(0);
+    Opened writer = Open(/*take_over=*/false, where).value();
+    const auto fill = [&](int round) {
+      for (int i = 0; i < 3000; ++i) {
+        ASSERT_TRUE(writer.db->Put(Key(i), std::string(1000, static_cast<char>('a' + round))).ok());
+      }
+      ASSERT_TRUE(writer.db->CompactRange().ok());
+    };
+    const auto rados = RadosFileSystem::Connect(ClusterOptions()).value();
+    Options options;
+    options.read_only = true;
+    options.memory_limit = size_t{16} << 20;
+    options.env.file_system = rados.get();
+    fill(0);
+    const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+    ASSERT_TRUE(writer.db->Put("more", "1", {.sync = true}).ok());
+    fill(1);
+    ASSERT_TRUE(view->CatchUp().ok());  // opens what there is
+    fill(2);
+    ASSERT_TRUE(grace || writer.rados->AwaitRemovals().ok());
+    absl::Status failure;
+    if (grace) {
+      EXPECT_EQ(CountValues(view.get(), 1, &failure), 3000) << failure;
+    } else {
+      EXPECT_LT(CountValues(view.get(), 1, &failure), 3000);
+      EXPECT_EQ(failure.code(), absl::StatusCode::kAborted) << failure;
+    }
+    ASSERT_TRUE(view->CatchUp().ok());
+    EXPECT_EQ(CountValues(view.get(), 2, &failure), 3000) << failure;
+    ASSERT_TRUE(writer.rados->AwaitRemovals().ok());
+    EXPECT_THAT(writer.rados->StrayObjects(path_, false).value(), IsEmpty());
+    ASSERT_TRUE(writer.db->Close().ok());
+  }
+}
+
+// Names, logs and manifests stay where they can be changed in place.
+TEST_F(RadosDatabaseTest, TablesLieInAnErasureCodedPool) {
+  RadosOptions where = ClusterOptions();
+  where.data_pool = CodedPool();
+  where.removal_grace = std::chrono::seconds(0);
+  const auto check = [&](DB* db) {
+    for (int i = 0; i < 5000; i += 7) {
+      ASSERT_EQ(db->Get(Key(i)).value(), std::string(i % 50 == 0 ? 100'000 : 1000, static_cast<char>('a' + i % 26)))
+          << i;
+    }
+    EXPECT_TRUE(db->VerifyChecksums().ok());
+  };
+  const std::string copy = path_ + "-copy";
+  {
+    Opened first = Open(/*take_over=*/false, where, /*separate_from=*/10'000).value();
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 5000; ++i) {
+        const size_t bytes = i % 50 == 0 ? 100'000 : 1000;
+        ASSERT_TRUE(
+            first.db->Put(Key(i), std::string(bytes, static_cast<char>('a' + i % 26)), {.sync = i % 500 == 0}).ok());
+      }
+      const absl::Status compacted = first.db->CompactRange();
+      ASSERT_TRUE(compacted.ok()) << compacted;
+    }
+    check(first.db.get());
+    ASSERT_TRUE(first.db->Checkpoint(copy).ok());
+    ASSERT_TRUE(first.db->Close().ok());
+    first.db.reset();
+    ASSERT_TRUE(first.rados->AwaitRemovals().ok());
+    EXPECT_THAT(first.rados->StrayObjects(path_, false).value(), IsEmpty());
+  }
+  // Where files lie is known without the option, and new ones go where it says.
+  Opened second = Open(/*take_over=*/true, ClusterOptions(), /*separate_from=*/10'000).value();
+  check(second.db.get());
+  ASSERT_TRUE(second.db->CompactRange().ok());
+  check(second.db.get());
+  ASSERT_TRUE(second.db->Close().ok());
+  path_ = copy;
+  const Opened third = Open(/*take_over=*/false, where, /*separate_from=*/10'000).value();
+  check(third.db.get());
+}
+
+TEST_F(RadosDatabaseTest, ADataPoolThatIsNotThereIsSaid) {
+  RadosOptions wrong = ClusterOptions();
+  wrong.data_pool = "no-such-pool";
+  const absl::Status missing = RadosFileSystem::Connect(wrong).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound) << missing;
+  EXPECT_THAT(std::string(ToStd(missing.message())), HasSubstr("no-such-pool"));
 }
 
 // A shard is split by links, and goes to another client: no data moves.

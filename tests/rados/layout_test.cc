@@ -13,6 +13,9 @@ TEST(RadosLayoutTest, EntriesAreTheseBytes) {
   EXPECT_EQ(EncodeEntry(linked), "10b3-2 64 1000 10b3-3 some dir/db");
   EXPECT_EQ(DecodeEntry("10b3-1 4194304 - - .").value(), open);
   EXPECT_EQ(DecodeEntry("10b3-2 64 1000 10b3-3 some dir/db").value(), linked);
+  const Entry elsewhere = {.id = "10b3-4", .object_bytes = 64, .size = 7, .ref = {}, .home = {}, .pool = 12};
+  EXPECT_EQ(EncodeEntry(elsewhere), "10b3-4 64@12 7 - .");
+  EXPECT_EQ(DecodeEntry("10b3-4 64@12 7 - .").value(), elsewhere);
   EXPECT_EQ(DeadKey(open), "d:10b3-1");
   EXPECT_EQ(DeadKey(linked), "d:10b3-2/10b3-3");
   EXPECT_EQ(NameKey("000007.sst"), "n:000007.sst");
@@ -23,9 +26,27 @@ TEST(RadosLayoutTest, EntriesAreTheseBytes) {
 }
 
 TEST(RadosLayoutTest, WhatIsNoEntryIsRefused) {
-  for (const char* text :
-       {"", " ", "1", "1 64 - -", "1 64 - - ", "1  - - .", "1 63 0 - .", "1 67108865 0 - .", "1 064 0 - .",
-        "1 64 +1 - .", "1 64 -1 - .", "1 64 9223372036854775808 - .", "1 64 x - .", "1 64 0  .", " 64 0 - ."}) {
+  for (const char* text : {"",
+                           " ",
+                           "1",
+                           "1 64 - -",
+                           "1 64 - - ",
+                           "1  - - .",
+                           "1 63 0 - .",
+                           "1 67108865 0 - .",
+                           "1 064 0 - .",
+                           "1 64@ 0 - .",
+                           "1 64@-1 0 - .",
+                           "1 64@01 0 - .",
+                           "1 64@9223372036854775808 0 - .",
+                           "1 @2 0 - .",
+                           "1 64@2@3 0 - .",
+                           "1 64 +1 - .",
+                           "1 64 -1 - .",
+                           "1 64 9223372036854775808 - .",
+                           "1 64 x - .",
+                           "1 64 0  .",
+                           " 64 0 - ."}) {
     EXPECT_EQ(DecodeEntry(text).status().code(), absl::StatusCode::kDataLoss) << text;
   }
 }

@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<FileSystem>> Connect(const std::string& pool) {
   options.user = Environment("SEPAL_RADOS_USER", options.user);
   options.config_file = Environment("SEPAL_RADOS_CONF");
   options.keyring = Environment("SEPAL_RADOS_KEYRING");
+  options.data_pool = Environment("SEPAL_RADOS_DATA_POOL");
   ASSIGN_OR_RETURN(std::unique_ptr<RadosFileSystem> connected, RadosFileSystem::Connect(options));
   return std::unique_ptr<FileSystem>(std::move(connected));
 }

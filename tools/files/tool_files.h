@@ -2,7 +2,8 @@
 // operating system's file system.
 //
 // Which cluster, and as whom, the environment says: SEPAL_RADOS_CONF and SEPAL_RADOS_KEYRING name files (unset: where
-// Ceph looks for them), SEPAL_RADOS_USER the user without "client." (unset: admin).
+// Ceph looks for them), SEPAL_RADOS_USER the user without "client." (unset: admin). SEPAL_RADOS_DATA_POOL: where tables
+// that are written go (RadosOptions::data_pool).
 #pragma once
 
 #include <initializer_list>

@@ -21,6 +21,20 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
         absl::StrFormat("%s/%s: the table is missing; restore it from a backup", parts_.directory->path(), name));
   }
   RETURN_IF_ERROR(file.status());
+  return OpenAsked(metadata, std::move(file).value());
+}
+
+std::unique_ptr<ReadableFile> FamilyTableOpener::Ask(const TableMetadata& metadata) {
+  absl::StatusOr<std::unique_ptr<ReadableFile>> file =
+      parts_.directory->OpenForRead(TableFileName(metadata.number), parts_.read_mode);
+  if (!file.ok()) return nullptr;
+  TableReader::AskForOpening(**file, metadata.size_bytes);
+  return std::move(file).value();
+}
+
+absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenAsked(const TableMetadata& metadata,
+                                                                          std::unique_ptr<ReadableFile> asked) {
+  const std::string name = TableFileName(metadata.number);
   return TableReader::Open({.name = parts_.directory->path() + "/" + name,
                             .order = order_,
                             .cache = parts_.cache,
@@ -33,7 +47,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .read_around = parts_.read_around,
                             .windows = parts_.windows,
                             .remote = parts_.directory->capabilities().remote},
-                           std::move(file).value());
+                           std::move(asked));
 }
 
 }  // namespace sepal

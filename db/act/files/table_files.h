@@ -31,6 +31,10 @@ class FamilyTableOpener final : public TableOpener {
   FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
 
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const TableMetadata& metadata) override;
+  bool IsFar() const override { return parts_.directory->capabilities().remote; }
+  std::unique_ptr<ReadableFile> Ask(const TableMetadata& metadata) override;
+  absl::StatusOr<std::shared_ptr<TableReader>> OpenAsked(const TableMetadata& metadata,
+                                                         std::unique_ptr<ReadableFile> asked) override;
 
  private:
   const Parts parts_;

@@ -61,6 +61,7 @@ void ValueStore::Start(const Writing& writing) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   outputs_ = outputs;
   fresh_.Start(outputs);
   outputs.pacing = writing.compactions;
+  outputs.use = FileUseKind::kTable;
   moved_.Start(std::move(outputs));
 }
 

@@ -44,8 +44,8 @@ absl::Status ValueWriter::BeginFile() {
   auto output = std::make_shared<Output>();
   const FileNumber number = to_.new_file_number();
   const std::string name = ValueFileName(number);
-  absl::StatusOr<std::unique_ptr<WritableFile>> writer = to_.directory->OpenForWrite(
-      name, WriteMode::kCreateNew, {.kind = FileUseKind::kValues, .expected_bytes = to_.file_bytes});
+  absl::StatusOr<std::unique_ptr<WritableFile>> writer =
+      to_.directory->OpenForWrite(name, WriteMode::kCreateNew, {.kind = to_.use, .expected_bytes = to_.file_bytes});
   RETURN_IF_ERROR(writer.status());
   const ValueFileHeader header{to_.database_id, number, to_.new_file_id()};
   if (const absl::Status written = (*writer)->Append(header.Encode()); !written.ok()) {

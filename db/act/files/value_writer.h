@@ -43,6 +43,7 @@ struct ValueOutputs {
   uint64_t file_bytes = uint64_t{64} << 20;
   uint64_t step_bytes = uint64_t{4} << 20;
   Pacing pacing = {};
+  FileUseKind use = FileUseKind::kValues;
 };
 
 class ValueWriter {

@@ -29,15 +29,16 @@ absl::Status LogOutput::Allocate(uint64_t bytes) {
   return absl::OkStatus();
 }
 
-absl::Status LogOutput::Begin() {
-  if (begun()) return absl::OkStatus();
+absl::Status LogOutput::Begin() { return begun() ? absl::OkStatus() : Sync(); }
+
+absl::Status LogOutput::Sync() {
   RETURN_IF_ERROR(file_->Sync());
-  begun_.store(true, std::memory_order_release);
+  NoteSynced();
   return absl::OkStatus();
 }
 
 absl::Status LogOutput::Write(uint64_t offset, std::string_view bytes) {
-  RETURN_IF_ERROR(Begin());
+  if (!in_order_) RETURN_IF_ERROR(Begin());
   return extended_ ? file_->WriteAt(offset, bytes) : file_->Append(bytes);
 }
 

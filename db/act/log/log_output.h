@@ -5,7 +5,7 @@
 // to make durable; everything after the records is zero.
 //
 // Law: no record is written before the header is durable, so that after a power loss a file without a header holds no
-// records.
+// records. Where what is lost of a file is its end (`in_order`), records may follow a header that is not durable yet.
 //
 // Thread-safety: one thread at a time, except that `HasSpace`, `begun` and the file's `Sync` may run concurrently with
 // everything.
@@ -27,8 +27,14 @@ class LogOutput {
  public:
   // `file` has a header, which is durable if `begun`, and space for `space_bytes`, and should have that length if
   // `extended`.
-  LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes, bool begun)
-      : file_(std::move(file)), step_bytes_(step_bytes), extended_(extended), begun_(begun), space_(space_bytes) {}
+  LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes, bool begun,
+            bool in_order = false)
+      : file_(std::move(file)),
+        step_bytes_(step_bytes),
+        in_order_(in_order),
+        extended_(extended),
+        begun_(begun),
+        space_(space_bytes) {}
   LogOutput(const LogOutput&) = delete;
   LogOutput& operator=(const LogOutput&) = delete;
 
@@ -37,6 +43,10 @@ class LogOutput {
   bool begun() const { return begun_.load(std::memory_order_acquire); }
   // Makes the header durable, unless it already is.
   absl::Status Begin();
+  // Makes durable what was written before the call, the header included.
+  absl::Status Sync();
+  // The file was synced.
+  void NoteSynced() { begun_.store(true, std::memory_order_release); }
   bool HasSpace(uint64_t end) const { return end <= space_.load(std::memory_order_acquire); }
   // Reserves space for all bytes before `end`. ResourceExhausted: there is none, and the file is unchanged.
   absl::Status Reserve(uint64_t end);
@@ -55,6 +65,7 @@ class LogOutput {
 
   const std::shared_ptr<WritableFile> file_;
   const uint64_t step_bytes_;
+  const bool in_order_;
   bool extended_;
   std::atomic<bool> begun_;
   bool synced_before_ = false;

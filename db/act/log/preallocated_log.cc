@@ -44,34 +44,58 @@ void PreallocatedLog::Remove(Directory* directory, FileNumber number) {
   directory->Remove(LogFileName(number)).IgnoreError();
 }
 
-void PreallocatedLog::Prepare(FileNumber number) {
+void PreallocatedLog::Prepare(FileNumber number, std::function<void()> then) {
   if (!wanted()) return;
-  auto ahead = std::make_shared<Ahead>(number);
-  const bool runs = tasks_->Run([ahead, directory = directory_, bytes = bytes_, extend = extend_] {
+  auto ahead = std::make_shared<Ahead>(number, /*awaited=*/then != nullptr);
+  const bool runs = tasks_->Run([ahead, directory = directory_, bytes = bytes_, extend = extend_, then] {
+    MakeAhead(ahead.get(), directory, bytes, extend);
+    if (!ahead->awaited) return;
+    then();
     {
       MutexLock lock(&ahead->mutex);
-      if (ahead->dropped) return;
+      ahead->ended = true;
     }
-    absl::StatusOr<Made> made = Make(directory, ahead->number, bytes, extend);
-    // A writer that needs a file then creates one, and meets any lasting failure.
-    if (!made.ok()) return;
-    MutexLock lock(&ahead->mutex);
-    if (ahead->dropped) {
-      made->file.reset();
-      Remove(directory, ahead->number);
-    } else {
-      ahead->made = *std::move(made);
-    }
+    ahead->changed.NotifyAll();
   });
   if (runs) ahead_ = std::move(ahead);
+}
+
+void PreallocatedLog::MakeAhead(Ahead* ahead, Directory* directory, uint64_t bytes, bool extend) {
+  {
+    MutexLock lock(&ahead->mutex);
+    if (ahead->dropped) return;
+  }
+  absl::StatusOr<Made> made = Make(directory, ahead->number, bytes, extend);
+  // A writer that needs a file then creates one, and meets any lasting failure.
+  if (!made.ok()) return;
+  MutexLock lock(&ahead->mutex);
+  if (ahead->dropped) {
+    made->file.reset();
+    Remove(directory, ahead->number);
+  } else {
+    ahead->made = *std::move(made);
+  }
+}
+
+std::function<void()> PreallocatedLog::Awaiter() const {
+  if (ahead_ == nullptr || !ahead_->awaited) return nullptr;
+  return [ahead = ahead_] {
+    MutexLock lock(&ahead->mutex);
+    while (!ahead->ended && !ahead->dropped) ahead->changed.Wait(&ahead->mutex);
+  };
 }
 
 std::optional<PreallocatedLog::Made> PreallocatedLog::Take() {
   if (ahead_ == nullptr) return std::nullopt;
   const std::shared_ptr<Ahead> ahead = std::exchange(ahead_, nullptr);
-  MutexLock lock(&ahead->mutex);
-  ahead->dropped = true;
-  return std::move(ahead->made);
+  std::optional<Made> made;
+  {
+    MutexLock lock(&ahead->mutex);
+    ahead->dropped = true;
+    made = std::move(ahead->made);
+  }
+  if (ahead->awaited) ahead->changed.NotifyAll();
+  return made;
 }
 
 void PreallocatedLog::Discard() {

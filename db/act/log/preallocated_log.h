@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -38,7 +39,11 @@ class PreallocatedLog {
 
   // Whether Prepare would create a file: none exists or is being created.
   bool wanted() const { return tasks_ != nullptr && ahead_ == nullptr; }
-  void Prepare(FileNumber number);
+  // `then` is called by the task once the file is there, or cannot be. Only with it the file can be awaited.
+  void Prepare(FileNumber number, std::function<void()> then = nullptr);
+  // Waits, when it is called, by any thread, until the file that is being created can be taken, or cannot be created.
+  // Null: none is being created, or none that can be awaited.
+  std::function<void()> Awaiter() const;
   // Returns the file, with its name and its bytes durable; nullopt if it could not be created or is not ready, in which
   // case it is removed.
   std::optional<Made> Take();
@@ -52,13 +57,17 @@ class PreallocatedLog {
  private:
   // Where a task leaves the file.
   struct Ahead {
-    explicit Ahead(FileNumber file_number) : number(file_number) {}
+    Ahead(FileNumber file_number, bool may_be_awaited) : number(file_number), awaited(may_be_awaited) {}
     const FileNumber number;
+    const bool awaited;  // somebody may wait for it
     Mutex mutex;
+    CondVar changed;
     bool dropped ABSL_GUARDED_BY(mutex) = false;  // the file is no longer wanted
+    bool ended ABSL_GUARDED_BY(mutex) = false;    // the task
     std::optional<Made> made ABSL_GUARDED_BY(mutex);
   };
 
+  static void MakeAhead(Ahead* ahead, Directory* directory, uint64_t bytes, bool extend);
   static absl::StatusOr<Made> Make(Directory* directory, FileNumber number, uint64_t bytes, bool extend);
   static void Remove(Directory* directory, FileNumber number);
 

@@ -13,16 +13,15 @@
 #include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
-#include "util/thread/job_helpers.h"
 
 namespace sepal {
 
 struct WriteAheadLog::OpenLog {
   FileNumber number;
   LogPosition start;
-  LogPosition end;                     // set once it takes no more appends
-  SequenceNumber last_sequence;        // likewise
-  std::shared_ptr<WritableFile> file;  // null once it is synced and takes no more appends
+  LogPosition end;                    // set once it takes no more appends
+  SequenceNumber last_sequence;       // likewise
+  std::shared_ptr<LogOutput> output;  // null once it is synced and takes no more appends
 };
 
 namespace {
@@ -70,6 +69,7 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::CreateOnce(Directo
   const absl::Status status = log->StartFile(header, std::nullopt).status();
   if (status.ok()) {
     RETURN_IF_ERROR(log->Carry(start));
+    if (!log->output_->begun()) RETURN_IF_ERROR(log->BeginFile().status());
     return log;
   }
   // If the log was created, it names the ring, and without the ring nothing shows that the log holds no record.
@@ -196,9 +196,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(next > header_.number);
   // The next header will name this file.
-  if (!output_->begun()) {
-    if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
-  }
+  if (!output_->begun()) RETURN_IF_ERROR(BeginFile().status());
   // Before the next file needs space. Should it get none, this file takes more records.
   if (ring_ == nullptr) {
     const absl::Status cut = output_->CutTo(offset_);
@@ -217,18 +215,43 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
 
 absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
   FileNumber number;
+  std::shared_ptr<LogOutput> output;
   {
     MutexLock lock(&mutex_);
     number = logs_.back().number;
+    output = logs_.back().output;
   }
-  if (ring_ == nullptr) return number;
-  if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
+  if (ring_ == nullptr) {
+    RETURN_IF_ERROR(BeginInOrder(output, number));
+  } else if (const absl::Status begun = ring_->Begin(); !begun.ok()) {
+    return Latch(begun);
+  }
   return number;
+}
+
+// Where the header was not synced with records meanwhile, by those who wait for these.
+void WriteAheadLog::PrepareNextFile(FileNumber number) {
+  std::function<void()> then;
+  if (options_.in_order && ring_ == nullptr) {
+    then = [this, output = output_, current = header_.number] {
+      BeginInOrder(output, current).IgnoreError();  // a failure is one of the log
+    };
+  }
+  next_file_.Prepare(number, std::move(then));
+}
+
+// Waits at the mutex for a round under way, so that it may be called with the commit lock.
+absl::Status WriteAheadLog::BeginInOrder(const std::shared_ptr<LogOutput>& output, FileNumber number) {
+  if (output->begun()) return absl::OkStatus();
+  MutexLock lock(&sync_mutex_);
+  RETURN_IF_ERROR(Failure());
+  return output->begun() ? absl::OkStatus() : SyncInOrder(std::span(&output, 1), number);
 }
 
 // Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be there,
 // continuing in the old file would contradict it, so that failure is final. If there is a ring, a file that was created
-// ahead takes records some time later, and its header is synced concurrently with the writer.
+// ahead takes records some time later, and its header is synced concurrently with the writer. So it is, by the first
+// sync, where what is lost of a file is its end.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<PreallocatedLog::Made> made) {
   const bool ahead = made.has_value();
   if (!ahead) {
@@ -243,25 +266,26 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   const bool extended = options_.ring_bytes > 0;
   // If this fails, writes make the file longer; the next call meets any lasting failure itself.
   if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
-  const bool begun = !ahead || ring_ == nullptr;
+  const bool in_order = options_.in_order && ring_ == nullptr;
+  const bool begun = !in_order && (!ahead || ring_ == nullptr);
   if (status.ok() && begun) status = file->Sync();
   if (status.ok() && !ahead) status = directory_->Sync();
   if (!status.ok()) return Latch(status);
 
-  auto output = std::make_shared<LogOutput>(file, allocated, extended, options_.allocation_step_bytes, begun);
+  auto output = std::make_shared<LogOutput>(file, allocated, extended, options_.allocation_step_bytes, begun, in_order);
   const std::shared_ptr<LogOutput> closed_outside_the_lock = std::exchange(output_, output);
   header_ = header;
   offset_ = kLogHeaderBytes;
-  if (ring_ != nullptr) ring_->SwitchToLogFile(header.number, std::move(output));
+  if (ring_ != nullptr) ring_->SwitchToLogFile(header.number, output);
   MutexLock lock(&mutex_);
   const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
   if (!logs_.empty()) {
     OpenLog& full = logs_.back();
     full.end = End();
     full.last_sequence = last_sequence;
-    if (Durable() >= full.end) full.file.reset();
+    if (Durable() >= full.end) full.output.reset();
   }
-  logs_.push_back({header.number, header.start, header.start, last_sequence, file});
+  logs_.push_back({header.number, header.start, header.start, last_sequence, std::move(output)});
   return header.number;
 }
 
@@ -320,9 +344,10 @@ WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
   sync_target_ = round.target;
   group_.Begin(NowMicros());
   for (const OpenLog& log : logs_) {
-    // For a file without a record the header's sync is a separate one.
-    if (log.file == nullptr || EndOf(log) <= Durable() || log.start >= round.target) continue;
-    round.files.push_back(log.file);
+    // With a ring, the header's sync is a separate one.
+    const bool header = ring_ == nullptr && log.output != nullptr && !log.output->begun();
+    if (!header && (log.output == nullptr || EndOf(log) <= Durable() || log.start >= round.target)) continue;
+    round.files.push_back(log.output);
     round.numbers.push_back(log.number);
   }
   round.small = round.target.value() - Durable().value() <= kSmallSyncBytes;
@@ -338,50 +363,18 @@ absl::Status WriteAheadLog::FinishRound(SyncRound round) {
     syncing_ = false;
     if (status.ok() && round.target > Durable()) durable_.store(round.target.value(), std::memory_order_release);
     for (OpenLog& log : logs_) {
-      if (log.number < logs_.back().number && log.end <= Durable()) log.file.reset();
+      if (log.number < logs_.back().number && log.end <= Durable()) log.output.reset();
     }
   }
   rounds_.Advance();
   return status;
 }
 
-// Records may become durable before what they refer to, by this or by the system: a recovery takes such a record for
-// one that was never written whole. What proves that a record was synced is written once both are durable.
-absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
-  const LogOptions::Referred& referred = options_.referred;
-  if (referred.due == nullptr || !referred.due()) return SyncRecords(round);
-  std::optional<absl::Status> synced;
-  Helpers helper(referred.executor, Executor::Priority::kFlush, [&] { synced = referred.sync(); });
-  // In an executor without a free thread there is one request, not one for each sync.
-  if (helper_waits_.expired()) {
-    const auto waits = std::make_shared<bool>();
-    helper_waits_ = waits;
-    helper.Ask(1, waits);
-  }
-  RETURN_IF_ERROR(SyncRecords(round));
-  helper.CallOff();
-  return synced.has_value() ? *synced : referred.sync();
-}
-
-absl::Status WriteAheadLog::SyncRecords(const SyncRound& round) {
-  if (ring_ != nullptr) RETURN_IF_ERROR(ring_->WriteOut(round.target, /*zero_ahead=*/round.small));
-  for (size_t i = 0; i < round.files.size(); ++i) RETURN_IF_ERROR(SyncFile(round.files[i].get(), round.numbers[i]));
-  return absl::OkStatus();
-}
-
-absl::Status WriteAheadLog::SyncFile(WritableFile* file, FileNumber number) const {
-  if (options_.on_sync == nullptr) return file->Sync();
-  const uint64_t begin = options_.clock->MonotonicMicros();
-  const absl::Status status = file->Sync();
-  options_.on_sync(directory_->path() + "/" + LogFileName(number), options_.clock->MonotonicMicros() - begin);
-  return status;
-}
-
 void WriteAheadLog::ForgetBefore(FileNumber number) {
-  std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
+  std::vector<std::shared_ptr<LogOutput>> closed_outside_the_lock;
   MutexLock lock(&mutex_);
   while (logs_.size() > 1 && logs_.front().number < number) {
-    closed_outside_the_lock.push_back(std::move(logs_.front().file));
+    closed_outside_the_lock.push_back(std::move(logs_.front().output));
     logs_.pop_front();
   }
 }
@@ -395,13 +388,13 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   if (offset_ == kLogHeaderBytes) {
     if (const absl::Status synced = output_->file()->Sync(); !synced.ok()) return Latch(synced);
   }
-  std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
+  std::vector<std::shared_ptr<LogOutput>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);
     RETURN_IF_ERROR(failure_);
     closed_ = true;
     usable_.store(false, std::memory_order_release);
-    for (OpenLog& log : logs_) closed_outside_the_lock.push_back(std::move(log.file));
+    for (OpenLog& log : logs_) closed_outside_the_lock.push_back(std::move(log.output));
   }
   RETURN_IF_ERROR(std::exchange(output_, nullptr)->file()->Close());
   return LogEnd{header_.number, offset_};

@@ -7,8 +7,12 @@
 // Laws:
 // - A new log file's header and name are synced before its first record is written to it and before a successor's
 //   header names it, the name perhaps long before; so is the name of the ring. So a successor proves that its
-//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header.
-// - A sync covers all earlier log files first.
+//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header. Where
+//   what is lost of a file is its end (`LogOptions::in_order`), records follow the header unsynced, which comes to the
+//   same.
+// - No two syncs of one file are under way at once, since one of them would not be told that the other failed.
+// - A sync covers all earlier log files first, or together with the last one: a log that lacks its end takes those that
+//   name it with it.
 // - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
 //   unknown, and its sequence numbers must not be used again by this process.
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
@@ -20,7 +24,8 @@
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
-// held during a file operation; the clock is the only external call that is made with it held. An append takes no lock:
+// held during a file operation, and one beside it for syncs in order; the clock is the only external call that is made
+// with the first held. An append takes no lock:
 // it publishes its end (a release store) after its bytes.
 //
 // Cost: an append is a copy or one write call, and neither allocates nor locks; once in an eighth of the ring, it
@@ -69,6 +74,9 @@ struct LogOptions {
   // Create the next file ahead and write the ring out; may be null; otherwise it must be closed before the log is
   // destroyed.
   TaskGroup* tasks = nullptr;
+  // What is lost of a file that was not synced is its end, so that one sync is enough for a header and the records
+  // behind it. There is no ring then.
+  bool in_order = false;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
   // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
@@ -147,9 +155,11 @@ class WriteAheadLog {
   // log whose header could still be lost.
   absl::StatusOr<FileNumber> BeginFile() ABSL_LOCKS_EXCLUDED(mutex_);
   // Creates the file for the next `Rotate` concurrently with the writer, if one is wanted; its number must satisfy the
-  // conditions of `Rotate`.
+  // conditions of `Rotate`. The current file's header, which that one will rest on, is durable then too.
   bool WantsNextFile() const { return next_file_.wanted(); }
-  void PrepareNextFile(FileNumber number) { next_file_.Prepare(number); }
+  void PrepareNextFile(FileNumber number);
+  // Waits, when it is called, by any thread, for the file that is being created. Null: none is.
+  std::function<void()> NextFileAwaiter() const { return next_file_.Awaiter(); }
   // Removes the file that was created ahead, because the log will not continue.
   void DiscardNextFile() { next_file_.Discard(); }
 
@@ -191,7 +201,7 @@ class WriteAheadLog {
   struct SyncRound {
     LogPosition target = {};
     bool small = false;
-    std::vector<std::shared_ptr<WritableFile>> files = {};
+    std::vector<std::shared_ptr<LogOutput>> files = {};
     std::vector<FileNumber> numbers = {};  // the numbers of the files
   };
 
@@ -219,6 +229,9 @@ class WriteAheadLog {
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a call should wait for a sync that another thread makes, or for more calls; 0: it must sync now.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the header of log `number`, which is the current one or was, durable unless it already is.
+  absl::Status BeginInOrder(const std::shared_ptr<LogOutput>& output, FileNumber number)
+      ABSL_LOCKS_EXCLUDED(mutex_, sync_mutex_);
   // Between these two calls no other thread syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -226,7 +239,11 @@ class WriteAheadLog {
   void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SyncFiles(const SyncRound& round);
   absl::Status SyncRecords(const SyncRound& round);
-  absl::Status SyncFile(WritableFile* file, FileNumber number) const;
+  absl::Status SyncFile(LogOutput* file, FileNumber number) const;
+  // Where the order of what is lost is known: waits for all files at once. A failure is latched before another sync can
+  // begin. `last`: the number of the last one.
+  absl::Status SyncInOrder(std::span<const std::shared_ptr<LogOutput>> outputs, FileNumber last)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Constant.
   Directory* const directory_;
@@ -252,6 +269,7 @@ class WriteAheadLog {
   std::atomic<uint64_t> durable_;
   std::atomic<bool> usable_{true};  // false once it has failed or was closed
 
+  Mutex sync_mutex_;  // held by syncs in order; taken before the other
   mutable Mutex mutex_;
   // Advances at a failure, and after each sync once the mutex is released: a thread that it wakes finds its position
   // durable, and needs no lock.

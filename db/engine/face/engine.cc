@@ -42,6 +42,7 @@ Engine::Engine(DatabaseParts parts)
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
                                                log_.get(), parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  pipeline_->BeginPreparing();
   JoinGroup();
   transactions_ = std::make_shared<TransactionContext>(core_, static_cast<TransactionHost*>(this), default_handle_);
   {
@@ -272,6 +273,7 @@ absl::Status Engine::Sync() {
 absl::Status Engine::Flush(const ColumnFamily& family, const FlushOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  if (options.wait) pipeline_->AwaitNextLog();
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
   return options.wait ? background_->scheduler()->WaitForFlush(resolved) : absl::OkStatus();
 }
@@ -282,6 +284,7 @@ absl::Status Engine::CompactRange(const ColumnFamily& family, const CompactRange
   if (options.begin.has_value() && options.end.has_value() && resolved->order.Less(*options.end, *options.begin)) {
     return absl::InvalidArgumentError("the range to compact ends before it begins");
   }
+  pipeline_->AwaitNextLog();
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
   RETURN_IF_ERROR(background_->scheduler()->WaitForFlush(resolved));
   return background_->CompactRange(resolved, options);

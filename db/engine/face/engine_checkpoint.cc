@@ -48,6 +48,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
       return write();
     });
   }
+  pipeline_->AwaitNextLog();
   RETURN_IF_ERROR(pipeline_->SwitchAll(look));
   // Nothing is added to the value files that these memtables refer to, and what they have is durable.
   core_->values.fresh().EndFile();

@@ -173,16 +173,33 @@ void CatchingUp::NoteGone(const Version& had, const VersionBuilder& builder, con
 // The newest runs first.
 absl::Status CatchingUp::OpenTables(const Version& version) {
   FamilyTableOpener opener = core_->Opener(version.order());
+  constexpr size_t kAtOnce = 16;  // of a store far away, whose answers come together
   for (const LevelRun& level_run : version.runs()) {
-    for (const TableRef& table : level_run.run->tables()) RETURN_IF_ERROR(OpenTable(*table, &opener));
+    const TableRange tables = level_run.run->tables();
+    for (size_t begin = 0; begin < tables.size(); begin += kAtOnce) {
+      const size_t end = std::min(begin + kAtOnce, tables.size());
+      size_t open = opened_;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t more = FilesOf(*tables[i]);
+        if (open + more > MostOpen()) continue;
+        open += more;
+        tables[i]->Ask(&opener);
+      }
+      for (size_t i = begin; i < end; ++i) RETURN_IF_ERROR(OpenTable(*tables[i], &opener));
+    }
   }
   return absl::OkStatus();
 }
 
+size_t CatchingUp::FilesOf(const TableFile& table) { return 1 + table.metadata().value_links.size(); }
+
+size_t CatchingUp::MostOpen() const {
+  return FdLimitedDirectory::ShareOf(core_->world.file_system->MaxOpenFiles()) / 2;
+}
+
 // Damage is found by the reads that meet it.
 absl::Status CatchingUp::OpenTable(const TableFile& table, TableOpener* opener) {
-  const size_t most = FdLimitedDirectory::ShareOf(core_->world.file_system->MaxOpenFiles()) / 2;
-  if (opened_ + 1 + table.metadata().value_links.size() > most) return absl::OkStatus();
+  if (opened_ + FilesOf(table) > MostOpen()) return absl::OkStatus();
   ++opened_;
   const absl::Status opened = table.OpenReader(opener).status();
   if (absl::IsAborted(opened)) return opened;

@@ -63,6 +63,9 @@ class CatchingUp {
   void NoteGone(const Version& had, const VersionBuilder& builder, const Version& now);
   absl::Status OpenTables(const Version& version);
   absl::Status OpenTable(const TableFile& table, TableOpener* opener);
+  // The table's, with those that it refers to.
+  static size_t FilesOf(const TableFile& table);
+  size_t MostOpen() const;
   absl::Status TakeLogs();
   bool MayGoOn() const;
   // False: the logs do not go on from `from`.

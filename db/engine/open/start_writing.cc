@@ -127,6 +127,7 @@ LogOptions Opening::MakeLogOptions() const {
   Directory* const directory = parts_.core->log_directory();
   const Capabilities capabilities = directory->capabilities();
   options.ring_bytes = capabilities.map && capabilities.allocate ? tuning_.log_ring_bytes : 0;
+  options.in_order = !capabilities.outlives_process;
   // A file system that cannot say is taken to have enough.
   if (const absl::StatusOr<uint64_t> free = directory->FreeBytes(); free.ok()) {
     const LogSpace fits = FitLogSpace({options.ring_bytes, options.allocation_step_bytes}, *free, kLogHeaderBytes);

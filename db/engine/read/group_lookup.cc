@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "db/engine/read/merged_lookup.h"
 #include "db/engine/read/separated_value.h"
@@ -16,10 +17,7 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
   results_ = results;
   statuses_ = statuses;
   AskMemTables();
-  for (const LevelRun& run : view_.version->runs()) {
-    if (wanted_count_ == 0) break;
-    AskRun(run);
-  }
+  AskRuns();
   size_t references = 0;
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (cover_ != nullptr) [[unlikely]]
@@ -55,25 +53,80 @@ void GroupLookup::AskMemTables() {
   }
 }
 
-void GroupLookup::AskRun(const LevelRun& run) {
-  LevelFilterStatistics filters;
+void GroupLookup::AskRuns() {
+  const size_t runs = view_.version->runs().size();
+  while (true) {
+    for (size_t run = 0; run < runs && wanted_count_ > 0; ++run) AskRun(run);
+    wanted_count_ = 0;  // they are nowhere
+    if (waiting_count_ == 0) break;
+    GoOnWithWaiting();
+  }
+  for (size_t level = 0; level < filters_.size(); ++level) {
+    if (filters_[level].lookups > 0) core_->statistics.AddFilter(static_cast<int>(level), filters_[level]);
+  }
+}
+
+void GroupLookup::AskRun(size_t run) {
+  const LevelRun& asked = view_.version->runs()[run];
   active_count_ = 0;
-  const auto settled = std::remove_if(wanted_.begin(), wanted_.begin() + wanted_count_, [&](uint8_t i) {
+  size_t left = 0;
+  for (size_t k = 0; k < wanted_count_; ++k) {
+    const uint8_t i = wanted_[k];
     searches_[i].search.reset();
-    const TableFile* file = run.run->Find(keys_[i].user_key);
-    if (file == nullptr) return false;
-    if (Begin(i, *file, &filters)) {
+    const TableFile* const file = next_run_[i] <= run ? asked.run->Find(keys_[i].user_key) : nullptr;
+    if (file != nullptr) {
+      if (file->reader() == nullptr) [[unlikely]]
+        OpenTogether(run, std::span(wanted_).subspan(k, wanted_count_ - k));
+      if (!Begin(i, *file, asked.level)) continue;
       active_[active_count_++] = i;
-      return false;
     }
-    return true;
+    wanted_[left++] = i;
+  }
+  StepAll();
+  for (size_t k = 0; k < active_count_; ++k) {
+    next_run_[active_[k]] = static_cast<uint32_t>(run + 1);
+    waiting_[waiting_count_++] = active_[k];
+  }
+  const auto settled = std::remove_if(wanted_.begin(), wanted_.begin() + left, [&](uint8_t i) {
+    const Search& search = searches_[i];
+    return (search.search.has_value() && search.search->want() != nullptr) || Settle(i);
   });
   wanted_count_ = static_cast<size_t>(settled - wanted_.begin());
-  for (StepAll(); active_count_ > 0; StepAll()) ReadWanted();
-  const auto left =
-      std::remove_if(wanted_.begin(), wanted_.begin() + wanted_count_, [&](uint8_t i) { return Settle(i); });
-  wanted_count_ = static_cast<size_t>(left - wanted_.begin());
-  core_->statistics.AddFilter(run.level, filters);
+}
+
+void GroupLookup::GoOnWithWaiting() {
+  active_ = waiting_;
+  active_count_ = waiting_count_;
+  ReadWanted();
+  StepAll();
+  const auto ended = std::remove_if(waiting_.begin(), waiting_.begin() + waiting_count_, [&](uint8_t i) {
+    if (searches_[i].search->want() != nullptr) return false;
+    if (!Settle(i)) wanted_[wanted_count_++] = i;
+    return true;
+  });
+  waiting_count_ = static_cast<size_t>(ended - waiting_.begin());
+}
+
+// A failure is met again, and told, by the key that needs the table.
+void GroupLookup::OpenTogether(size_t first, std::span<const uint8_t> keys) {
+  constexpr size_t kAtOnce = 32;  // of a mebibyte each
+  FamilyTableOpener opener = core_->Opener(family_.order);
+  if (options_.cached_only || !opener.IsFar()) return;
+  std::vector<const TableFile*> tables;
+  const std::span<const LevelRun> runs = view_.version->runs();
+  for (size_t run = first; run < runs.size() && (run == first || tables.size() % kAtOnce != 0); ++run) {
+    for (const uint8_t i : keys) {
+      const TableFile* const file = runs[run].run->Find(keys_[i].user_key);
+      if (file == nullptr || file->reader() != nullptr) continue;
+      if (run > first && tables.size() % kAtOnce == 0) break;
+      if (std::find(tables.begin(), tables.end(), file) == tables.end()) tables.push_back(file);
+    }
+  }
+  for (size_t begin = 0; begin < tables.size(); begin += kAtOnce) {
+    const auto some = std::span(tables).subspan(begin, std::min(kAtOnce, tables.size() - begin));
+    for (const TableFile* table : some) table->Ask(&opener);
+    for (const TableFile* table : some) table->OpenReader(&opener).status().IgnoreError();
+  }
 }
 
 void GroupLookup::StepAll() {
@@ -98,7 +151,7 @@ void GroupLookup::ReadWanted() {
 }
 
 // False when the table cannot be asked, which settles the key.
-bool GroupLookup::Begin(uint8_t i, const TableFile& file, LevelFilterStatistics* filters) {
+bool GroupLookup::Begin(uint8_t i, const TableFile& file, int level) {
   absl::StatusOr<const TableReader*> reader = ReaderOf(file, family_, options_, core_);
   if (!reader.ok()) {
     statuses_[i] = std::move(reader).status();
@@ -110,7 +163,8 @@ bool GroupLookup::Begin(uint8_t i, const TableFile& file, LevelFilterStatistics*
   }
   (*reader)->PrefetchGuard(keys_[i]);
   searches_[i].hit = {};
-  searches_[i].search.emplace(**reader, keys_[i], options_, filters, &searches_[i].hit, /*among_many=*/true);
+  searches_[i].search.emplace(**reader, keys_[i], options_, &filters_[static_cast<size_t>(level)], &searches_[i].hit,
+                              /*among_many=*/true);
   return true;
 }
 

@@ -1,9 +1,10 @@
 // The way of a MultiGet: a group of keys through one view, side by side.
 //
 // In each place - memtables, then runs from the newest to the oldest - every key that is still looked for takes one
-// step, which starts to fetch what its next step touches; so the cache misses of the whole group overlap. When no key
-// can go on without the disk, what all of them want is read together. What is found is what LookUp finds for each key
-// on its own.
+// step, which starts to fetch what its next step touches; so the cache misses of the whole group overlap. A key that
+// needs the disk waits while the others go on through all runs; when none can go on, what all of them want is read
+// together. Of a store far away, tables that are not open are opened together. What is found is what LookUp finds for
+// each key on its own.
 #pragma once
 
 #include <array>
@@ -47,11 +48,18 @@ class GroupLookup {
   void AskMemTables();
   void ResolveMerges(size_t i);
   void HideRefused();
-  void AskRun(const LevelRun& run);
-  // Steps of all, until each has ended or waits for something to be read.
+  void AskRuns();
+  // Those of the keys that are wanted and were not there before.
+  void AskRun(size_t run);
+  // Of a store far away: opens what `keys` need of run `first`, and, as far as that costs no time, of those below it.
+  void OpenTogether(size_t first, std::span<const uint8_t> keys);
+  // Steps of all that are active, until each has ended or waits for something to be read; those stay active.
   void StepAll();
+  // What the active ones want.
   void ReadWanted();
-  bool Begin(uint8_t i, const TableFile& file, LevelFilterStatistics* filters);
+  // Reads for those that wait, and takes them on.
+  void GoOnWithWaiting();
+  bool Begin(uint8_t i, const TableFile& file, int level);
   // Whether nothing more is to be looked for.
   bool Settle(uint8_t i);
 
@@ -64,12 +72,18 @@ class GroupLookup {
   std::span<const LookupKey> keys_;
   std::span<PointResult> results_;
   std::span<absl::Status> statuses_;
-  // Keys, by index, that no place searched so far had an answer for.
+  // Keys, by index, that no place searched so far had an answer for, and that wait for nothing.
   std::array<uint8_t, kMostKeys> wanted_;
   size_t wanted_count_ = 0;
-  // Of them, those that go on in the run that is being asked.
+  // Keys that wait for something to be read.
+  std::array<uint8_t, kMostKeys> waiting_;
+  size_t waiting_count_ = 0;
+  // The first run that a key has not been in.
+  std::array<uint32_t, kMostKeys> next_run_ = {};
+  // Of either, those that take steps.
   std::array<uint8_t, kMostKeys> active_;
   size_t active_count_ = 0;
+  std::array<LevelFilterStatistics, kMaxLevels> filters_;  // by level
   std::array<Search, kMostKeys> searches_;
 };
 

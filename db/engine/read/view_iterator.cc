@@ -35,6 +35,7 @@ class RunTables final : public ConcatenationSources {
     const size_t i = std::clamp(run_->FirstAtOrAfter(target.user_key), first, first + Count()) - first;
     return i < Count() && EndsBefore(*tables_[i], target) ? i + 1 : i;
   }
+  bool Ask(size_t index) override { return tables_[index]->Ask(&opener_); }
   std::unique_ptr<InternalIterator> Open(size_t index) override {
     absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(&opener_);
     if (!reader.ok()) return NewEmptyIterator(reader.status());

@@ -43,6 +43,7 @@ CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* cat
       log_(log),
       commit_mutex_(&state->core->commit_mutex),
       bytes_per_look_(state->core->BytesPerLook()),
+      far_(state->core->log_directory()->capabilities().remote),
       last_(last) {
   state_->visible.store(last.value(), std::memory_order_release);
 }

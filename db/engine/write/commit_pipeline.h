@@ -1,8 +1,8 @@
 // The way of a write: sequence numbers, log, memtable, publish.
 //
 // One short critical section takes a batch through all four, in order; nobody sleeps in it, and no sync is made in it
-// but that of a new log's header, when a memtable is switched. A sync writer then waits for the log, whose one sync
-// carries all who wait.
+// but that of a new log's header, when a memtable is switched; where the log is far away, not even that one, since the
+// next log is always made ahead. A sync writer then waits for the log, whose one sync carries all who wait.
 //
 // Laws:
 //   - a batch is in the log before it is in a memtable, if it goes into the log at all (`disable_wal`), and in all
@@ -84,6 +84,11 @@ class CommitPipeline {
   // holds.
   void Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
+  // Has the first next log made, where it is to be there before it is needed.
+  void BeginPreparing() ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Waits for the next log, if one is being made far away. A switch before that makes one itself, for which all writers
+  // wait.
+  void AwaitNextLog() ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Moves what the family's active memtable holds to its immutables, and what others hold that need too many logs. A
   // no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -141,6 +146,8 @@ class CommitPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Goes on in a new log; returns its number.
   absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Has the next log made, unless there is one.
+  absl::Status PrepareLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Has made ready what a switch of memtables will need.
   absl::Status PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // The one target of users whose memtable holds anything; null if there is none, or another.
@@ -180,6 +187,7 @@ class CommitPipeline {
   Mutex* const commit_mutex_;  // in the core
   absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
   const size_t bytes_per_look_;
+  const bool far_;  // the log is (Capabilities::remote)
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   bool views_renewed_ ABSL_GUARDED_BY(commit_mutex_) = false;  // and the old ones are still to be freed

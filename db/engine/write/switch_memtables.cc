@@ -84,10 +84,31 @@ CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
 
 absl::Status CommitPipeline::PrepareSwitch() {
   state_->core->PrepareMemTable(targets_.size());
+  return PrepareLog();
+}
+
+absl::Status CommitPipeline::PrepareLog() {
   if (!log_->WantsNextFile()) return absl::OkStatus();
   RETURN_IF_ERROR(state_->CheckLock());
   log_->PrepareNextFile(catalog_->NewFileNumber());
   return absl::OkStatus();
+}
+
+// What fails here fails again, and is told, when a log is needed.
+void CommitPipeline::BeginPreparing() {
+  if (!far_) return;
+  MutexLock lock(commit_mutex_);
+  PrepareLog().IgnoreError();
+}
+
+void CommitPipeline::AwaitNextLog() {
+  if (!far_) return;
+  std::function<void()> await;
+  {
+    MutexLock lock(commit_mutex_);
+    await = log_->NextFileAwaiter();
+  }
+  if (await != nullptr) await();
 }
 
 absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
@@ -139,6 +160,7 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets, bool early
     return next_log.status();
   }
   Replace(targets, log_end, *next_log, early);
+  if (far_) PrepareLog().IgnoreError();
   return absl::OkStatus();
 }
 

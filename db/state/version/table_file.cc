@@ -17,6 +17,7 @@ TableFile::~TableFile() {
   {
     MutexLock lock(&open_mutex_);
     owned_reader_.reset();  // closes it before the file may be deleted
+    asked_.reset();
   }
   if (sink_ != nullptr && obsolete()) sink_->OnLastRelease(metadata_.number);
 }
@@ -24,10 +25,21 @@ TableFile::~TableFile() {
 absl::StatusOr<std::shared_ptr<const TableReader>> TableFile::ShareReader(TableOpener* opener) const {
   MutexLock lock(&open_mutex_);
   if (owned_reader_ == nullptr) {
-    ASSIGN_OR_RETURN(owned_reader_, opener->OpenTable(metadata_));
+    ASSIGN_OR_RETURN(owned_reader_, asked_ != nullptr ? opener->OpenAsked(metadata_, std::move(asked_))
+                                                      : opener->OpenTable(metadata_));
     reader_.store(owned_reader_.get(), std::memory_order_release);
   }
   return owned_reader_;
+}
+
+bool TableFile::Ask(TableOpener* opener) const {
+  // Whoever holds the lock is opening it.
+  if (reader() != nullptr || !opener->IsFar() || !open_mutex_.TryLock()) return false;
+  const bool asks = owned_reader_ == nullptr && asked_ == nullptr;
+  if (asks) asked_ = opener->Ask(metadata_);
+  const bool asked = asked_ != nullptr;
+  open_mutex_.Unlock();
+  return asks && asked;
 }
 
 absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) const {

@@ -35,6 +35,19 @@ class TableOpener {
  public:
   virtual ~TableOpener() = default;
   virtual absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const TableMetadata& metadata) = 0;
+  // Whether that waits for a store far away.
+  virtual bool IsFar() const { return false; }
+  // Has such a store fetch what opening reads, does not wait, and returns the file, to be passed to OpenAsked. Null if
+  // that fails, which is then told by opening.
+  virtual std::unique_ptr<ReadableFile> Ask(const TableMetadata& metadata) {
+    (void)metadata;
+    return nullptr;
+  }
+  virtual absl::StatusOr<std::shared_ptr<TableReader>> OpenAsked(const TableMetadata& metadata,
+                                                                 std::unique_ptr<ReadableFile> asked) {
+    (void)asked;
+    return OpenTable(metadata);
+  }
 };
 
 class TableFile {
@@ -62,6 +75,9 @@ class TableFile {
   absl::StatusOr<const TableReader*> OpenReader(TableOpener* opener) const;
   // The same for a caller that must own the reader (iterators).
   absl::StatusOr<std::shared_ptr<const TableReader>> ShareReader(TableOpener* opener) const;
+  // For a caller that is about to open several files: calling this on all of them first lets what they wait for come
+  // together. It does not wait. Returns whether anything was asked for; the file must be opened then.
+  bool Ask(TableOpener* opener) const;
 
   // The sketch of the user keys; null if it is not known or does not exist. Cost: one acquire load.
   const HyperLogLog* key_sketch() const { return sketch_.load(std::memory_order_acquire); }
@@ -89,16 +105,17 @@ class TableFile {
   absl::StatusOr<std::optional<HyperLogLog>> ReadSketch(TableOpener* opener) const;
 
   mutable std::atomic<const TableReader*> reader_ = nullptr;
-  mutable std::atomic<bool> obsolete_ = false;
   const TableMetadata metadata_;
   const std::shared_ptr<ObsoleteTableSink> sink_;
   mutable Mutex open_mutex_;
   // Set once, before `reader_` is published; never changed afterwards.
   mutable std::shared_ptr<const TableReader> owned_reader_ ABSL_GUARDED_BY(open_mutex_);
+  mutable std::unique_ptr<ReadableFile> asked_ ABSL_GUARDED_BY(open_mutex_);  // TableOpener::Ask
   // The metadata's sketch, or the one that was read later, which is set once, before it is published.
   mutable std::atomic<const HyperLogLog*> sketch_;
   // Set once, after `sketch_`; readers load it before `sketch_`.
   mutable std::atomic<bool> settled_;
+  mutable std::atomic<bool> obsolete_ = false;
   mutable std::atomic<double> entries_per_key_ = 0;  // 0: not known yet
   mutable RangeTombstonesRef range_tombstones_;
   // Allocated separately, because it is four times as large as all the rest, and most tables have none.

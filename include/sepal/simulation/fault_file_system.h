@@ -54,6 +54,7 @@ struct FileCall {
   std::string new_name = {};  // for a rename or link
   uint64_t offset = 0;
   uint64_t length = 0;
+  uint64_t together = 0;  // the same for all reads of one ReadMany, or all syncs of one SyncMany; 0: alone
 };
 // "append 000001.log 133", "write 000001.log 12 at 4096", "rename a b".
 std::string ToString(const FileCall& call);

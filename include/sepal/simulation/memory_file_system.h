@@ -26,7 +26,9 @@ enum class CrashMode : uint8_t {
   // capability `outlives_process` a suffix of what was not synced is lost, which the seed chooses.
   kKillProcess,
   kLoseUnsynced,  // power is lost, and with it everything that was not synced
-  kAnySubset,  // power is lost: any subset of the unsynced sectors and name changes persists, with any size in between
+  // Power is lost: any subset of the unsynced sectors and name changes persists, with any size in between. Without the
+  // capability `outlives_process` a file loses a suffix, as when the process dies.
+  kAnySubset,
 };
 
 // A second interface of the in-memory file system's files and directories, for fault injection. It marks everything
@@ -60,6 +62,10 @@ class MemoryFileSystem final : public FileSystem {
   void KillClient(uint64_t seed = 0);
   // This client's locks are free for others, as if it had slept for longer than a lease. Who takes one fences it.
   void ExpireLocks();
+
+  // While it is set, what a client removes can be read by others that have it open, as on a store that keeps removed
+  // files for a time. At first it is not.
+  void KeepRemoved(bool keep);
 
   // Returns an independent disk with the current state of this one, unsynced data included; no file is open on it and
   // no lock is held.

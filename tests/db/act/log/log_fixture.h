@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -22,7 +23,7 @@ class LogFixture : public testing::Test {
  protected:
   static constexpr uint64_t kDatabase = 0xdb;
 
-  LogFixture() { Reopen(); }
+  explicit LogFixture(MemoryFileSystem memory = MemoryFileSystem()) : memory_(std::move(memory)) { Reopen(); }
 
   // As a process does that has just begun.
   void Reopen() {

@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "db/act/log/resync_header.h"
 #include "db/format/file_names.h"
 #include "tests/db/act/log/log_fixture.h"
 #include "tests/util/thread/held_executor.h"
 #include "util/base/random.h"
+#include "util/base/status.h"
 #include "util/thread/sync.h"
 
 namespace sepal {
@@ -381,6 +383,145 @@ TEST_F(PreallocatedLogTest, WithoutTasksNoNextLogIsMade) {
   EXPECT_FALSE(log_->WantsNextFile());
   log_->PrepareNextFile(FileNumber(2));
   EXPECT_FALSE(Exists(2));
+}
+
+// Over a store that loses the end of a file alone: a header goes with the records behind it.
+class InOrderLogTest : public LogFixture {
+ protected:
+  InOrderLogTest() : LogFixture(MemoryFileSystem({.remote = true, .outlives_process = false, .fences = true})) {}
+  void TearDown() override { End(); }
+
+  void Create() {
+    LogOptions options = Options();
+    options.in_order = true;
+    tasks_ = std::make_unique<TaskGroup>(&executor_, Executor::Priority::kFlush);
+    options.tasks = tasks_.get();
+    log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+  }
+  void End() {
+    executor_.RunAll();
+    if (tasks_ != nullptr) tasks_->Close();
+    log_.reset();
+  }
+  absl::Status Append() {
+    const std::string text(10 + sequence_ % 50, static_cast<char>('a' + sequence_ % 26));
+    RETURN_IF_ERROR(log_->Append(SequenceNumber(sequence_), Batch(text)).status());
+    appended_.push_back(Delivered(sequence_++, text));
+    return absl::OkStatus();
+  }
+  absl::Status Rotate(uint64_t next) { return log_->Rotate(FileNumber(next), {FileNumber(9), 99}).status(); }
+  // The syncs of the logs, by number: "2 2 3".
+  void TraceSyncs() {
+    faults_.SetDecider([this](const FileCall& call) {
+      if (call.op == FileOp::kSync && call.name.ends_with(".log")) {
+        absl::StrAppend(&syncs_, syncs_.empty() ? "" : " ", call.name.substr(5, 1));
+      }
+      return Fault::kNone;
+    });
+  }
+
+  HeldExecutor executor_;
+  std::unique_ptr<TaskGroup> tasks_;
+  std::unique_ptr<WriteAheadLog> log_;
+  std::vector<std::string> appended_;
+  uint64_t sequence_ = 1;
+  std::string syncs_;
+};
+
+TEST_F(InOrderLogTest, OneSyncIsEnoughForAHeaderAndTheRecordsBehindIt) {
+  Create();
+  log_->PrepareNextFile(FileNumber(2));
+  executor_.RunAll();
+  TraceSyncs();
+  ASSERT_TRUE(Rotate(3).ok());
+  ASSERT_TRUE(Append().ok());
+  EXPECT_EQ(syncs_, "");
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  EXPECT_EQ(syncs_, "2");
+  ASSERT_TRUE(log_->BeginFile().ok());
+  EXPECT_EQ(syncs_, "2");
+}
+
+TEST_F(InOrderLogTest, WhatRestsOnAHeaderMakesItDurable) {
+  const std::vector<std::function<absl::Status()>> rests_on_it = {
+      [this] { return log_->BeginFile().status(); },
+      [this] { return Rotate(5); },
+      [this] { return log_->Close().status(); },
+  };
+  for (const auto& call : rests_on_it) {
+    for (const bool fails : {false, true}) {
+      RemoveAll();
+      Create();
+      log_->PrepareNextFile(FileNumber(2));
+      executor_.RunAll();
+      ASSERT_TRUE(Rotate(3).ok());
+      if (fails) faults_.Inject({.op = FileOp::kSync, .name_contains = "000002"});
+      EXPECT_NE(call().ok(), fails);
+      EXPECT_NE(log_->Failure().ok(), fails);
+      faults_.Clear();
+      End();
+    }
+  }
+}
+
+// By then a sync of records has mostly done it.
+TEST_F(InOrderLogTest, WhoeverMakesTheNextFileMakesTheHeaderDurableFirst) {
+  Create();
+  log_->PrepareNextFile(FileNumber(2));
+  executor_.RunAll();
+  ASSERT_TRUE(Rotate(3).ok());
+  TraceSyncs();
+  log_->PrepareNextFile(FileNumber(4));
+  executor_.RunAll();
+  EXPECT_EQ(syncs_, "4 2");
+  syncs_.clear();
+  ASSERT_TRUE(Rotate(5).ok());
+  EXPECT_EQ(syncs_, "");
+}
+
+TEST_F(InOrderLogTest, WhateverIsLostTheRecordsAreAPrefixAndHaveAllThatWasSynced) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    RemoveAll();
+    Create();
+    Random random(seed);
+    sequence_ = 1;
+    appended_.clear();
+    size_t synced = 0;
+    uint64_t number = 2;
+    for (uint64_t steps = 5 + random.Uniform(60); steps > 0; --steps) {
+      switch (random.Uniform(8)) {
+        case 0:
+          ASSERT_TRUE(Rotate(number++).ok());
+          break;
+        case 1:
+          if (log_->WantsNextFile()) log_->PrepareNextFile(FileNumber(number++));
+          break;
+        case 2:
+          executor_.RunAll();
+          break;
+        case 3:
+          ASSERT_TRUE(log_->Sync(log_->End()).ok());
+          synced = appended_.size();
+          break;
+        case 4:
+          ASSERT_TRUE(log_->BeginFile().ok());
+          break;
+        default:
+          ASSERT_TRUE(Append().ok());
+          break;
+      }
+    }
+    constexpr CrashMode kModes[] = {CrashMode::kKillProcess, CrashMode::kLoseUnsynced, CrashMode::kAnySubset};
+    memory_.Crash(kModes[seed % 3], seed);
+    End();
+    Reopen();
+    const auto recovered = Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status() << " of seed " << seed;
+    ASSERT_GE(delivered_.size(), synced) << seed;
+    ASSERT_LE(delivered_.size(), appended_.size()) << seed;
+    appended_.resize(delivered_.size());
+    EXPECT_EQ(delivered_, appended_) << seed;
+  }
 }
 
 }  // namespace

@@ -349,6 +349,40 @@ TEST(CatchUpAfterALossTest, WhatTheNewWriterDoesNotHaveIsSeenNoMore) {
   EXPECT_GT(lost, 0);
 }
 
+TEST(CatchUpOnAStoreTest, WhatTheWriterRemovesCanBeReadAsLongAsTheStoreKeepsIt) {
+  const auto writer = Client(1, MemoryFileSystem(kRemote));
+  ASSERT_OK(writer->Open());
+  writer->memory.KeepRemoved(true);
+  const auto fill = [&](const std::string& value) {
+    for (int i = 0; i < 500; ++i) ASSERT_OK(writer->db->Put(NumberedKey(i), value));
+    ASSERT_OK(writer->db->CompactRange());
+  };
+  const auto reading = Client(2, writer->memory.AnotherClient());
+  reading->options.take_over = false;
+  fill("first");
+  const std::unique_ptr<DB> reader = reading->OpenReadOnly().value();
+  fill("second");
+  ASSERT_OK(reader->CatchUp());  // opens what there is
+  fill("third");
+  const auto read_all = [&](const std::string& value) {
+    absl::Status failure;
+    for (int i = 0; i < 500; ++i) {
+      const absl::StatusOr<std::string> got = reader->Get(NumberedKey(i), {.fill_cache = false});
+      if (got.ok()) {
+        EXPECT_EQ(*got, value);
+      } else {
+        failure = got.status();
+      }
+    }
+    return failure;
+  };
+  EXPECT_OK(read_all("second"));
+  writer->memory.KeepRemoved(false);
+  EXPECT_TRUE(absl::IsAborted(read_all("second")));
+  ASSERT_OK(reader->CatchUp());
+  EXPECT_OK(read_all("third"));
+}
+
 // --- anything that writers do ---
 
 class CatchUpHistoryTest : public ::testing::TestWithParam<int> {
