@@ -41,14 +41,11 @@ Helpers::Helpers(Executor* executor, Executor::Priority priority, std::function<
 
 void Helpers::CallOff() { work_->CallOff(); }
 
-void Helpers::Ask(size_t count, const std::shared_ptr<void>& waiting) {
+void Helpers::Ask(size_t count) {
   size_t asked = asked_.load(std::memory_order_relaxed);
   while (asked < count) {
     if (!asked_.compare_exchange_weak(asked, asked + 1, std::memory_order_relaxed)) continue;
-    executor_->Schedule(priority_, [work = work_, waiting = std::shared_ptr<void>(waiting)]() mutable {
-      waiting.reset();
-      work->Do();
-    });
+    executor_->Schedule(priority_, [work = work_] { work->Do(); });
     ++asked;
   }
 }

@@ -20,9 +20,8 @@ class Helpers {
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  // Asks for helpers until `count` have been asked for in total. `waiting` is let go of when one of them starts, or was
-  // dropped, so that a caller can know of its request in a busy executor, though this object be gone.
-  void Ask(size_t count, const std::shared_ptr<void>& waiting = nullptr);
+  // Asks for helpers until `count` have been asked for in total.
+  void Ask(size_t count);
   // Cancels helpers that have not begun and returns when the others are done; a helper that starts later does nothing.
   void CallOff();
 

@@ -83,6 +83,9 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
       random_(options_.random_seed),
       ring_(MakeRing(start)),
       next_file_(directory, FirstAllocation(options_), options_.ring_bytes > 0, options_.tasks),
+      beside_(options_.referred.executor == nullptr
+                  ? nullptr
+                  : std::make_unique<SideJob>(options_.referred.executor, Executor::Priority::kFlush)),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}

@@ -56,6 +56,7 @@
 #include "util/base/numbers.h"
 #include "util/base/random.h"
 #include "util/memory/memory_budget.h"
+#include "util/thread/side_job.h"
 #include "util/thread/sync.h"
 
 namespace sepal {
@@ -259,8 +260,8 @@ class WriteAheadLog {
   uint64_t offset_ = 0;  // the offset of the next record
   std::string buffer_;
 
-  // Of the thread that syncs: its last request for a helper, until that starts.
-  std::weak_ptr<void> helper_waits_;
+  // Of the thread that syncs; null: records refer to nothing.
+  const std::unique_ptr<SideJob> beside_;
 
   // Stored only by the appending thread.
   std::atomic<uint64_t> end_;

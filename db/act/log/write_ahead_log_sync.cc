@@ -1,13 +1,12 @@
 // What a sync of the log does, in the thread that makes it.
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "db/act/log/write_ahead_log.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
-#include "util/thread/job_helpers.h"
+#include "util/thread/side_job.h"
 
 namespace sepal {
 
@@ -21,17 +20,12 @@ absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
   }
   const LogOptions::Referred& referred = options_.referred;
   if (referred.due == nullptr || !referred.due()) return SyncRecords(round);
-  std::optional<absl::Status> synced;
-  Helpers helper(referred.executor, Executor::Priority::kFlush, [&] { synced = referred.sync(); });
-  // In an executor without a free thread there is one request, not one for each sync.
-  if (helper_waits_.expired()) {
-    const auto waits = std::make_shared<bool>();
-    helper_waits_ = waits;
-    helper.Ask(1, waits);
-  }
-  RETURN_IF_ERROR(SyncRecords(round));
-  helper.CallOff();
-  return synced.has_value() ? *synced : referred.sync();
+  absl::Status synced;
+  beside_->Offer([&] { synced = referred.sync(); });
+  const absl::Status records = SyncRecords(round);
+  const bool helped = beside_->Settle();
+  RETURN_IF_ERROR(records);
+  return helped ? synced : referred.sync();
 }
 
 absl::Status WriteAheadLog::SyncRecords(const SyncRound& round) {

@@ -92,6 +92,7 @@ struct MemTable::Impl {
   void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
   void LetGoSome();
   void LetGoBelow(const MemTableEntry* newer);
+  bool IsCut(const MemTableEntry& entry) const;
   void LetGo(const MemTableEntry* entry);
   // Of a folded merge of the key that stands for all updates from `oldest` on.
   MemTableEntry::Shortcut ShortcutTo(std::string_view user_key, SequenceNumber oldest) const;
@@ -157,7 +158,7 @@ void MemTable::Impl::LetGoSome() {
 // so that where there is one all stays.
 void MemTable::Impl::LetGoBelow(const MemTableEntry* newer) {
   constexpr int kMost = 8;
-  if (any_single_deletes) return;
+  if (any_single_deletes || IsCut(*newer)) return;
   for (int i = 0; i < kMost && superseded.HasRoom(); ++i) {
     const MemTableEntry* const entry = newer->previous();
     if (entry == nullptr || newer->StandsOn(*entry) || entry->has_skips()) return;
@@ -165,6 +166,12 @@ void MemTable::Impl::LetGoBelow(const MemTableEntry* newer) {
     newer->set_previous(entry->previous());
     LetGo(entry);
   }
+}
+
+// Whether a snapshot stands among the updates that a folded merge stands for: then a flush takes it for its own operand
+// alone, and needs those before it down to the snapshot.
+bool MemTable::Impl::IsCut(const MemTableEntry& entry) const {
+  return IsFolded(entry.kind()) && readers.HasSnapshotBetween(entry.oldest(), TrailerSequence(entry.trailer()));
 }
 
 void MemTable::Impl::LetGo(const MemTableEntry* entry) {

@@ -71,6 +71,8 @@ class MemTableEntry {
     }
     return entry;
   }
+  // Of a folded merge, the oldest update that it stands for.
+  SequenceNumber oldest() const { return shortcut().oldest; }
   // For folded merges, before publication.
   void SetShortcut(const Shortcut& shortcut) {
     std::memcpy(const_cast<char*>(bytes()) + key_bytes_ + value_bytes_, &shortcut, sizeof(shortcut));

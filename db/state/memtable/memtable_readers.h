@@ -22,7 +22,10 @@ struct MemTableReaders {
 
   // Whether a reader may stand at `from` or above, but below `to`.
   bool MayReadBetween(SequenceNumber from, SequenceNumber to) const {
-    if (settled < to) return true;
+    return settled < to || HasSnapshotBetween(from, to);
+  }
+  // At `from` or above, but below `to`.
+  bool HasSnapshotBetween(SequenceNumber from, SequenceNumber to) const {
     const auto snapshot = std::lower_bound(snapshots.begin(), snapshots.end(), from);
     return snapshot != snapshots.end() && *snapshot < to;
   }
