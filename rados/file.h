@@ -84,7 +84,10 @@ class File final : public Lingering {
 
   Client& client() const { return space_->client(); }
   absl::Status Put(uint64_t offset, std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Send(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What lies in the buffer before `end`, an offset of the file, once those who came before have sent theirs.
+  void Send(uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All that is being sent by now.
+  absl::Status AwaitSent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The operation that writes a part of an object. False after a failure.
   bool FillWrite(uint64_t object, uint64_t offset, std::string_view part, WriteOp* op)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -109,6 +112,9 @@ class File final : public Lingering {
   uint64_t unit_ ABSL_GUARDED_BY(mutex_) = 0;  // so many bytes are sent without being asked
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool lingers_ = false;
+  // One thread at a time sends: the one of this turn. What it has taken out of the buffer is seen by nobody else.
+  uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t next_turn_ ABSL_GUARDED_BY(mutex_) = 0;  // another than `turn_`: somebody sends
   uint64_t buffer_begin_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string buffer_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
