@@ -335,9 +335,12 @@ absl::StatusOr<size_t> File::PrepareRead(uint64_t offset, size_t length) {
   MutexLock lock(&mutex_);
   if (offset >= size_) return size_t{0};
   const size_t count = std::min<uint64_t>(length, size_ - offset);
-  const bool unsent = !buffer_.empty() && offset + count > buffer_begin_;
-  const bool sending = turn_ != next_turn_ || !on_their_way_.empty();
-  if (count > 0 && (unsent || sending)) RETURN_IF_ERROR(SendAndAwait());
+  if (count == 0) return count;
+  if (offset + count > buffer_begin_ && offset < buffer_begin_ + buffer_.size()) {
+    RETURN_IF_ERROR(SendAndAwait());
+  } else if (turn_ != next_turn_ || !on_their_way_.empty()) {
+    RETURN_IF_ERROR(AwaitSent());
+  }
   return count;
 }
 

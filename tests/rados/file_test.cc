@@ -111,5 +111,22 @@ TEST_F(RadosFileTest, SyncsBesideAWriterInAnErasureCodedPoolLeaveEachByteInItsPl
   ExpectContents("table", 40 * 50'021);
 }
 
+// A stripe that is sent in part is read back for the next write.
+TEST_F(RadosFileTest, AReadOfWhatWasSentSendsNothing) {
+  Connect(Coded());
+  const auto file = directory_->OpenForWrite("table", WriteMode::kCreateNew, {.kind = FileUseKind::kTable}).value();
+  const auto reader = directory_->OpenForRead("table").value();
+  ASSERT_TRUE(file->Append(BytesAt(0, 200'000)).ok());
+  const uint64_t sent = rados_->Counts().data_writes;
+  EXPECT_EQ(sent, 3u);
+  std::string bytes(1000, '\0');
+  ASSERT_EQ(reader->Read(100'000, bytes.size(), bytes.data()).value(), bytes.size());
+  EXPECT_TRUE(bytes == BytesAt(100'000, bytes.size()));
+  EXPECT_EQ(rados_->Counts().data_writes, sent);
+  ASSERT_EQ(reader->Read(199'000, bytes.size(), bytes.data()).value(), bytes.size());
+  EXPECT_TRUE(bytes == BytesAt(199'000, bytes.size()));
+  EXPECT_EQ(rados_->Counts().data_writes, sent + 1);
+}
+
 }  // namespace
 }  // namespace sepal
