@@ -142,6 +142,10 @@ bool File::FillWrite(uint64_t object, uint64_t offset, std::string_view part, Wr
   }
   const bool last = object + 1 == objects_;
   const uint64_t there = last ? last_bytes_ : entry_.object_bytes;
+  if (end <= there) {
+    overwritten_ = object;
+    overwrite_ = next_number_;
+  }
   op->MustExist();
   if (alignment_ == 0 || (offset == there && offset % alignment_ == 0)) {
     op->Write(part, offset);
@@ -191,6 +195,12 @@ void File::SendPart(uint64_t at, std::string_view part) {
   KeepFirst(&failure_, client().Note(code, space_->PathOf(name_)));
 }
 
+// Objects that are new, or become longer, tell of a death by what is missing; others do not.
+void File::AwaitPlace(uint64_t object) {
+  while (object != overwritten_ && on_their_way_.contains(overwrite_)) changed_.Wait(&mutex_);
+  while (on_their_way_.size() >= Client::InFlightWrites(entry_.object_bytes)) changed_.Wait(&mutex_);
+}
+
 // While it waits, others write on, and wait for their turn to send. So it takes the bytes out of the buffer at first.
 void File::Send(uint64_t end) {
   const uint64_t turn = next_turn_++;
@@ -207,8 +217,8 @@ void File::Send(uint64_t end) {
   std::string_view rest = taken;
   while (!rest.empty() && failure_.ok()) {
     const std::string_view part = rest.substr(0, entry_.object_bytes - at % entry_.object_bytes);
-    while (on_their_way_.size() >= Client::InFlightWrites(entry_.object_bytes)) changed_.Wait(&mutex_);
-    SendPart(at, part);
+    AwaitPlace(at / entry_.object_bytes);
+    if (failure_.ok()) SendPart(at, part);
     at += part.size();
     rest.remove_prefix(part.size());
   }

@@ -6,12 +6,15 @@
 #include <memory>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "sepal/rados.h"
 #include "tests/rados/cluster.h"
 #include "util/thread/sync.h"
 
 namespace sepal {
 namespace {
+
+using ::testing::IsEmpty;
 
 // Another at each place, so that bytes in a wrong one are seen.
 std::string BytesAt(uint64_t offset, size_t length) {
@@ -126,6 +129,25 @@ TEST_F(RadosFileTest, AReadOfWhatWasSentSendsNothing) {
   ASSERT_EQ(reader->Read(199'000, bytes.size(), bytes.data()).value(), bytes.size());
   EXPECT_TRUE(bytes == BytesAt(199'000, bytes.size()));
   EXPECT_EQ(rados_->Counts().data_writes, sent + 1);
+}
+
+// As a log's header, which lies in several objects here, and records behind it.
+TEST_F(RadosFileTest, NothingArrivesBehindAnOverwriteThatFailed) {
+  RadosOptions options = SmallObjects();
+  options.removal_grace = std::chrono::milliseconds(0);
+  Connect(options);
+  const auto file = directory_->OpenForWrite("log", WriteMode::kCreateNew, {.kind = FileUseKind::kLog}).value();
+  ASSERT_TRUE(file->Append(std::string(512, '\0')).ok());
+  ASSERT_TRUE(file->Sync().ok());
+  const auto other = RadosFileSystem::Connect(options).value();
+  const auto same = other->OpenDirectory(path_, /*create=*/false).value();
+  ASSERT_TRUE(same->Remove("log").ok());
+  ASSERT_TRUE(other->AwaitRemovals().ok());
+  ASSERT_THAT(other->StrayObjects(path_, false).value(), IsEmpty());
+  (void)file->WriteAt(0, BytesAt(0, 512));
+  (void)file->Append(BytesAt(512, 1000));
+  EXPECT_EQ(file->Sync().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(other->StrayObjects(path_, false).value(), IsEmpty());
 }
 
 }  // namespace
