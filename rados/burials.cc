@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace sepal::rados {
 namespace {
 
@@ -15,7 +17,10 @@ uint64_t Burials::BytesOf(const Dead& dead) {
   return dead.entry.size >= 0 ? static_cast<uint64_t>(dead.entry.size) : dead.objects * dead.entry.object_bytes;
 }
 
+std::string Burials::KeyOf(const Dead& dead) { return absl::StrCat(dead.space, "/", DeadKey(dead.entry)); }
+
 void Burials::Add(Dead dead, uint64_t now_micros) {
+  if (!keys_.insert(KeyOf(dead)).second) return;
   bytes_ += BytesOf(dead);
   kept_.push_back({std::move(dead), now_micros});
 }
@@ -27,6 +32,7 @@ std::optional<Burials::Dead> Burials::Take(uint64_t now_micros, std::optional<ui
   if (!over && !too_much && !all) return std::nullopt;
   Dead dead = std::move(kept_.front().dead);
   kept_.pop_front();
+  keys_.erase(KeyOf(dead));
   bytes_ -= BytesOf(dead);
   return dead;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "rados/layout.h"
@@ -23,6 +24,7 @@ class Burials {
 
   explicit Burials(uint64_t grace_micros) : grace_micros_(grace_micros) {}
 
+  // One that is kept is not kept a second time.
   void Add(Dead dead, uint64_t now_micros);
   // The next that goes: the oldest, if its time is over, if there is no room for all (`free_bytes`: of the pool, as far
   // as is known), or if `all` are to go.
@@ -37,9 +39,11 @@ class Burials {
     uint64_t since;
   };
   static uint64_t BytesOf(const Dead& dead);
+  static std::string KeyOf(const Dead& dead);
 
   const uint64_t grace_micros_;
   std::deque<Kept> kept_;
+  std::set<std::string> keys_;  // of those
   uint64_t bytes_ = 0;
 };
 

@@ -67,6 +67,7 @@ absl::Status Client::Begin() {
   addresses_ = addresses;
   std::free(addresses);
   ASSIGN_OR_RETURN(const rados_ioctx_t io, IoFor(""));
+  own_pool_ = rados_ioctx_get_id(io);
   uint64_t size = 0;
   time_t time = 0;
   // A key that may not use the pool is told now.
@@ -141,7 +142,8 @@ absl::StatusOr<rados_ioctx_t> Client::IoFor(const std::string& space, int64_t po
     }
     return StatusOf(code, absl::StrCat("RADOS: pool ", options_.pool));
   }
-  rados_ioctx_set_namespace(io, space.c_str());
+  // A data pool may be that of several pools, or be the own pool of other directories.
+  rados_ioctx_set_namespace(io, pool == kOwnPool ? space.c_str() : absl::StrCat("/", own_pool_, ":", space).c_str());
   // A full pool gives an error; calls would wait until it is not.
   rados_set_pool_full_try(io);
   ios_[{pool, space}] = io;

@@ -138,6 +138,7 @@ class Client {
   std::string addresses_;
   std::string entity_;
   std::string identity_;
+  int64_t own_pool_ = kOwnPool;   // RadosOptions::pool
   int64_t data_pool_ = kOwnPool;  // RadosOptions::data_pool
   std::atomic<uint64_t> next_id_{1};
 

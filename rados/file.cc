@@ -11,6 +11,8 @@
 
 namespace sepal::rados {
 
+constexpr uint64_t kAll = UINT64_MAX;
+
 struct File::Sent {
   File* file = nullptr;
   uint64_t number = 0;
@@ -140,6 +142,10 @@ bool File::FillWrite(uint64_t object, uint64_t offset, std::string_view part, Wr
   }
   const bool last = object + 1 == objects_;
   const uint64_t there = last ? last_bytes_ : entry_.object_bytes;
+  if (end <= there) {
+    overwritten_ = object;
+    overwrite_ = next_number_;
+  }
   op->MustExist();
   if (alignment_ == 0 || (offset == there && offset % alignment_ == 0)) {
     op->Write(part, offset);
@@ -189,46 +195,75 @@ void File::SendPart(uint64_t at, std::string_view part) {
   KeepFirst(&failure_, client().Note(code, space_->PathOf(name_)));
 }
 
-// The first `bytes` of the buffer.
-void File::Send(size_t bytes) {
-  std::string_view rest = std::string_view(buffer_).substr(0, bytes);
+// Objects that are new, or become longer, tell of a death by what is missing; others do not.
+void File::AwaitPlace(uint64_t object) {
+  while (object != overwritten_ && on_their_way_.contains(overwrite_)) changed_.Wait(&mutex_);
+  while (on_their_way_.size() >= Client::InFlightWrites(entry_.object_bytes)) changed_.Wait(&mutex_);
+}
+
+// While it waits, others write on, and wait for their turn to send. So it takes the bytes out of the buffer at first.
+void File::Send(uint64_t end) {
+  const uint64_t turn = next_turn_++;
+  while (turn_ != turn) changed_.Wait(&mutex_);
   uint64_t at = buffer_begin_;
+  std::string taken;
+  if (end >= at + buffer_.size()) {
+    taken.swap(buffer_);
+  } else if (end > at) {
+    taken = buffer_.substr(0, end - at);
+    buffer_.erase(0, taken.size());
+  }
+  buffer_begin_ += taken.size();
+  std::string_view rest = taken;
   while (!rest.empty() && failure_.ok()) {
     const std::string_view part = rest.substr(0, entry_.object_bytes - at % entry_.object_bytes);
-    while (on_their_way_.size() >= Client::InFlightWrites(entry_.object_bytes)) changed_.Wait(&mutex_);
-    SendPart(at, part);
+    AwaitPlace(at / entry_.object_bytes);
+    if (failure_.ok()) SendPart(at, part);
     at += part.size();
     rest.remove_prefix(part.size());
   }
-  buffer_.erase(0, bytes);
-  buffer_begin_ += bytes;
+  if (buffer_.empty()) {
+    taken.clear();
+    buffer_.swap(taken);  // its memory
+  }
+  ++turn_;
+  changed_.NotifyAll();
 }
 
-absl::Status File::SendAndAwait() {
-  if (failure_.ok()) KeepFirst(&failure_, space_->Lost());
-  if (!buffer_.empty() && failure_.ok()) Send(buffer_.size());
+absl::Status File::AwaitSent() {
+  const uint64_t turns = next_turn_;
+  while (turn_ < turns) changed_.Wait(&mutex_);
   const uint64_t end = next_number_;
   while (!on_their_way_.empty() && *on_their_way_.begin() < end) changed_.Wait(&mutex_);
   return failure_;
 }
 
+absl::Status File::SendAndAwait() {
+  if (failure_.ok()) KeepFirst(&failure_, space_->Lost());
+  if (!buffer_.empty() && failure_.ok()) Send(kAll);
+  return AwaitSent();
+}
+
 void File::SendWhatLingers() {
   // Whoever holds the lock is sending, or fills the buffer.
   if (!mutex_.TryLock()) return;
-  if (writing_ && !buffer_.empty() && on_their_way_.empty() && failure_.ok()) Send(buffer_.size());
+  const bool idle = turn_ == next_turn_ && on_their_way_.empty();
+  if (writing_ && !buffer_.empty() && idle && failure_.ok()) Send(kAll);
   mutex_.Unlock();
 }
 
 absl::Status File::Put(uint64_t offset, std::string_view bytes) {
   RETURN_IF_ERROR(failure_);
-  if (!buffer_.empty() && offset != buffer_begin_ + buffer_.size()) Send(buffer_.size());
+  while (!buffer_.empty() && offset != buffer_begin_ + buffer_.size()) {
+    Send(kAll);
+    RETURN_IF_ERROR(failure_);
+  }
   if (buffer_.empty()) buffer_begin_ = offset;
   buffer_.append(bytes);
   size_ = std::max(size_, offset + bytes.size());
   // Up to a whole unit, so that objects are written at once.
-  const uint64_t end = buffer_begin_ + buffer_.size();
-  const uint64_t whole = end / unit_ * unit_;
-  if (whole > buffer_begin_) Send(whole - buffer_begin_);
+  const uint64_t whole = (buffer_begin_ + buffer_.size()) / unit_ * unit_;
+  if (whole > buffer_begin_) Send(whole);
   return failure_;
 }
 
@@ -245,7 +280,7 @@ absl::Status File::Write(uint64_t offset, std::string_view bytes) {
 
 void File::BeginSync() {
   MutexLock lock(&mutex_);
-  if (!buffer_.empty() && failure_.ok()) Send(buffer_.size());
+  if (!buffer_.empty() && failure_.ok()) Send(kAll);
 }
 
 absl::Status File::Sync() {
@@ -310,8 +345,12 @@ absl::StatusOr<size_t> File::PrepareRead(uint64_t offset, size_t length) {
   MutexLock lock(&mutex_);
   if (offset >= size_) return size_t{0};
   const size_t count = std::min<uint64_t>(length, size_ - offset);
-  const bool unsent = !buffer_.empty() && offset + count > buffer_begin_;
-  if (count > 0 && (unsent || !on_their_way_.empty())) RETURN_IF_ERROR(SendAndAwait());
+  if (count == 0) return count;
+  if (offset + count > buffer_begin_ && offset < buffer_begin_ + buffer_.size()) {
+    RETURN_IF_ERROR(SendAndAwait());
+  } else if (turn_ != next_turn_ || !on_their_way_.empty()) {
+    RETURN_IF_ERROR(AwaitSent());
+  }
   return count;
 }
 

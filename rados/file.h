@@ -2,8 +2,8 @@
 // is on its way.
 //
 // Objects are sent whole; logs, and what they refer to, also when `log_buffer_bytes` are there, or have been for
-// `linger`. Writes to one object are applied in order, and the objects follow each other, so that what a death loses is
-// the end of the file.
+// `linger`. Writes to one object are applied in order, the objects follow each other, and other objects wait for an
+// overwrite, so that what a death loses is the end of the file, or of what was written.
 #pragma once
 
 #include <rados/librados.h>
@@ -84,12 +84,17 @@ class File final : public Lingering {
 
   Client& client() const { return space_->client(); }
   absl::Status Put(uint64_t offset, std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Send(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What lies in the buffer before `end`, an offset of the file, once those who came before have sent theirs.
+  void Send(uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All that is being sent by now.
+  absl::Status AwaitSent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The operation that writes a part of an object. False after a failure.
   bool FillWrite(uint64_t object, uint64_t offset, std::string_view part, WriteOp* op)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What was sent of an object, for one that cannot be written in part; nullopt after a failure.
   std::optional<std::string> ReadBack(uint64_t object, uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Until a part of this object may be sent: no overwrite of another one is on its way, and few writes are.
+  void AwaitPlace(uint64_t object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendPart(uint64_t at, std::string_view part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SendAndAwait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Shrink(uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -109,9 +114,14 @@ class File final : public Lingering {
   uint64_t unit_ ABSL_GUARDED_BY(mutex_) = 0;  // so many bytes are sent without being asked
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool lingers_ = false;
+  // One thread at a time sends: the one of this turn. What it has taken out of the buffer is seen by nobody else.
+  uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t next_turn_ ABSL_GUARDED_BY(mutex_) = 0;  // another than `turn_`: somebody sends
   uint64_t buffer_begin_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string buffer_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint64_t overwrite_ ABSL_GUARDED_BY(mutex_) = 0;    // the number of the last write that made no object longer
+  uint64_t overwritten_ ABSL_GUARDED_BY(mutex_) = 0;  // its object
   std::set<uint64_t> on_their_way_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, Entry>> removed_ ABSL_GUARDED_BY(mutex_);

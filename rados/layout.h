@@ -12,9 +12,10 @@
 //
 // An entry is `ID OBJECT_BYTES SIZE REF HOME`. SIZE is `-` while the file is open for writing, and its objects tell it.
 // The bytes are in objects ID.0, ID.1, ... of OBJECT_BYTES each, without gaps, in the namespace HOME (`.`: the
-// directory's own). OBJECT_BYTES is `BYTES@POOL` where they lie in the data pool of that number, in a namespace of the
-// same name; what has omap never does. An ID begins with the number of the client that made it, which no other client
-// ever has: so whatever a fenced client still sends is never an object of another.
+// directory's own). OBJECT_BYTES is `BYTES@POOL` where they lie in the data pool of that number, there in the namespace
+// `/OWN:NAMESPACE`, OWN being the number of the directory's pool: no other pool's files are there, and no directory's
+// name begins with a slash. What has omap never lies there. An ID begins with the number of the client that made it,
+// which no other client ever has: so whatever a fenced client still sends is never an object of another.
 //
 // REF is `-` for a file that has one name. Names that share a file each have a REF of their own, and its object ID.refs
 // has `c`, how many there are, and a key for each REF. The reference is added before the name, and goes after it; who

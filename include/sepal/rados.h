@@ -91,7 +91,8 @@ class SEPAL_EXPORT RadosFileSystem final : public FileSystem {
   std::string Notice() const override;
 
   // The objects of a directory that belong to no file in it and to none that is linked from it: what a client left that
-  // died. Reads the list of all objects there. Removes them with `remove`, for which nobody may be writing there.
+  // died. Reads the list of all objects there, in the pool and in today's `data_pool`, not in one of earlier openings.
+  // Removes them with `remove`, for which nobody may be writing there.
   absl::StatusOr<std::vector<std::string>> StrayObjects(std::string_view path, bool remove);
   // Waits until the objects of files that were removed are gone; their time of grace is over.
   absl::Status AwaitRemovals();

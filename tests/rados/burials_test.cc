@@ -43,6 +43,19 @@ TEST(RadosBurialsTest, TheOldestGoWhereThereIsLittleRoomAndAllInAFullPool) {
   EXPECT_EQ(TakeAll(&burials, 1, 8 * 192 - 1), "d");
 }
 
+// A client that opens its database again finds in the index what it still keeps.
+TEST(RadosBurialsTest, WhatIsKeptIsNotKeptTwice) {
+  Burials burials(kGraceMicros);
+  for (const uint64_t now : {0, 500}) burials.Add(DeadFile("a", 100), now);
+  Burials::Dead reference = DeadFile("a", 100);
+  reference.entry.ref = "r";
+  burials.Add(reference, 0);
+  EXPECT_EQ(TakeAll(&burials, 1000, 1600), "aa");
+  EXPECT_TRUE(burials.empty());
+  burials.Add(DeadFile("a", 100), 0);
+  EXPECT_EQ(TakeAll(&burials, 1000, 1600), "a");
+}
+
 TEST(RadosBurialsTest, WithoutGraceAndWhereAllAreToGoNothingIsKept) {
   Burials none(0);
   none.Add(DeadFile("a", 100), 7);

@@ -15,6 +15,8 @@ inline std::string FromEnvironment(const char* name) {
 
 // A pool that is erasure-coded.
 inline std::string CodedPool() { return FromEnvironment("SEPAL_RADOS_CODED_POOL"); }
+// A replicated one beside that of ClusterOptions.
+inline std::string OtherPool() { return FromEnvironment("SEPAL_RADOS_OTHER_POOL"); }
 
 inline RadosOptions ClusterOptions() {
   RadosOptions options;

@@ -19,6 +19,7 @@ shift 2
 conf=$dir/ceph.conf
 pool=sepal
 coded=sepal-coded # erasure-coded
+other=sepal-other # replicated, too
 monitors=(a b c)
 osds=(0 1 2)
 # Unix sockets have short paths.
@@ -120,7 +121,7 @@ make_keys() {
   key "$dir/mon.keyring" --gen-key -n mon. --cap mon 'allow *'
   key "$dir/admin.keyring" --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
   key "$dir/sepal.keyring" --gen-key -n client.sepal --cap mon 'allow r, allow command "osd blocklist"' \
-    --cap osd "allow rwx pool=$pool, allow rwx pool=$coded"
+    --cap osd "allow rwx pool=$pool, allow rwx pool=$coded, allow rwx pool=$other"
   # One that may do all of this but fence.
   key "$dir/tame.keyring" --gen-key -n client.tame --cap mon 'allow r' --cap osd "allow rwx pool=$pool, allow rwx pool=$coded"
   mkdir -p "$dir/mgr.x"
@@ -187,7 +188,8 @@ start() {
   if [ -n "$made" ]; then
     { admin osd pool create $pool 16 16 replicated && admin osd pool application enable $pool sepal &&
       admin osd erasure-code-profile set $coded k=2 m=1 crush-failure-domain=osd &&
-      admin osd pool create $coded 8 8 erasure $coded && admin osd pool application enable $coded sepal; } \
+      admin osd pool create $coded 8 8 erasure $coded && admin osd pool application enable $coded sepal &&
+      admin osd pool create $other 8 8 replicated && admin osd pool application enable $other sepal; } \
       >>"$dir/log/make.out" 2>&1 || fail "pool: $(tail -n 2 "$dir/log/make.out")"
     touch "$dir/made"
   fi
@@ -227,6 +229,6 @@ case $verb in
   thaw) signal CONT "$1" ;;
   begin) begin "$1" ;;
   ceph) admin "$@" ;;
-  env) echo "export SEPAL_RADOS_CONF=$conf SEPAL_RADOS_KEYRING=$dir/sepal.keyring SEPAL_RADOS_USER=sepal SEPAL_RADOS_POOL=$pool SEPAL_RADOS_CODED_POOL=$coded" ;;
+  env) echo "export SEPAL_RADOS_CONF=$conf SEPAL_RADOS_KEYRING=$dir/sepal.keyring SEPAL_RADOS_USER=sepal SEPAL_RADOS_POOL=$pool SEPAL_RADOS_CODED_POOL=$coded SEPAL_RADOS_OTHER_POOL=$other" ;;
   *) fail "unknown verb $verb" ;;
 esac

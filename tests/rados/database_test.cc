@@ -307,6 +307,41 @@ TEST_F(RadosDatabaseTest, TablesLieInAnErasureCodedPool) {
   check(third.db.get());
 }
 
+// The namespace of a database in its data pool is of that database alone.
+TEST_F(RadosDatabaseTest, StraysOfAPoolAreNotTheTablesOfAnotherPoolsDatabase) {
+  RadosOptions replicated = ClusterOptions();
+  replicated.pool = OtherPool();
+  RadosOptions coded = ClusterOptions();
+  coded.data_pool = CodedPool();
+  RadosOptions coded_too = replicated;
+  coded_too.data_pool = CodedPool();
+  RadosOptions into_the_other = ClusterOptions();
+  into_the_other.data_pool = OtherPool();
+  const std::string path = path_;
+  const auto check = [&](const RadosOptions& one, const RadosOptions& another) {
+    Opened first = Open(/*take_over=*/false, one).value();
+    Opened second = Open(/*take_over=*/false, another).value();
+    for (Opened* each : {&first, &second}) {
+      for (int i = 0; i < 1000; ++i) ASSERT_TRUE(each->db->Put(Key(i), std::string(1000, 'v')).ok());
+      ASSERT_TRUE(each->db->CompactRange().ok());
+    }
+    for (Opened* each : {&first, &second}) {
+      ASSERT_TRUE(each->db->Close().ok());
+      each->db.reset();
+      ASSERT_TRUE(each->rados->AwaitRemovals().ok());
+      EXPECT_THAT(each->rados->StrayObjects(path_, /*remove=*/true).value(), IsEmpty());
+    }
+    const Opened again = Open(/*take_over=*/false, one).value();
+    EXPECT_TRUE(again.db->VerifyChecksums().ok());
+    const Opened again_too = Open(/*take_over=*/false, another).value();
+    EXPECT_TRUE(again_too.db->VerifyChecksums().ok());
+  };
+  path_ = path + "/two-with-one-data-pool";
+  check(coded, coded_too);
+  path_ = path + "/own-is-data-pool";
+  check(into_the_other, replicated);
+}
+
 TEST_F(RadosDatabaseTest, ADataPoolThatIsNotThereIsSaid) {
   RadosOptions wrong = ClusterOptions();
   wrong.data_pool = "no-such-pool";

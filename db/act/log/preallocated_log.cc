@@ -64,6 +64,7 @@ void PreallocatedLog::MakeAhead(Ahead* ahead, Directory* directory, uint64_t byt
   {
     MutexLock lock(&ahead->mutex);
     if (ahead->dropped) return;
+    ahead->begun = true;
   }
   absl::StatusOr<Made> made = Make(directory, ahead->number, bytes, extend);
   // A writer that needs a file then creates one, and meets any lasting failure.
@@ -81,7 +82,7 @@ std::function<void()> PreallocatedLog::Awaiter() const {
   if (ahead_ == nullptr || !ahead_->awaited) return nullptr;
   return [ahead = ahead_] {
     MutexLock lock(&ahead->mutex);
-    while (!ahead->ended && !ahead->dropped) ahead->changed.Wait(&ahead->mutex);
+    while (ahead->begun && !ahead->ended && !ahead->dropped) ahead->changed.Wait(&ahead->mutex);
   };
 }
 

@@ -41,8 +41,9 @@ class PreallocatedLog {
   bool wanted() const { return tasks_ != nullptr && ahead_ == nullptr; }
   // `then` is called by the task once the file is there, or cannot be. Only with it the file can be awaited.
   void Prepare(FileNumber number, std::function<void()> then = nullptr);
-  // Waits, when it is called, by any thread, until the file that is being created can be taken, or cannot be created.
-  // Null: none is being created, or none that can be awaited.
+  // Waits, when it is called, by any thread, until the file that is being created can be taken, or cannot be created;
+  // not for a task that has not begun, which may stand behind one that waits for the caller. Null: none is being
+  // created, or none that can be awaited.
   std::function<void()> Awaiter() const;
   // Returns the file, with its name and its bytes durable; nullopt if it could not be created or is not ready, in which
   // case it is removed.
@@ -63,6 +64,7 @@ class PreallocatedLog {
     Mutex mutex;
     CondVar changed;
     bool dropped ABSL_GUARDED_BY(mutex) = false;  // the file is no longer wanted
+    bool begun ABSL_GUARDED_BY(mutex) = false;    // the task
     bool ended ABSL_GUARDED_BY(mutex) = false;    // the task
     std::optional<Made> made ABSL_GUARDED_BY(mutex);
   };

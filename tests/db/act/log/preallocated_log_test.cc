@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -477,6 +478,42 @@ TEST_F(InOrderLogTest, WhoeverMakesTheNextFileMakesTheHeaderDurableFirst) {
   syncs_.clear();
   ASSERT_TRUE(Rotate(5).ok());
   EXPECT_EQ(syncs_, "");
+}
+
+// It may stand behind a task that waits for the one who asks.
+TEST_F(InOrderLogTest, NobodyWaitsForAFileWhoseMakingHasNotBegun) {
+  Create();
+  log_->PrepareNextFile(FileNumber(2));
+  const std::function<void()> await = log_->NextFileAwaiter();
+  ASSERT_NE(await, nullptr);
+  await();
+  EXPECT_EQ(log_->Rotate(FileNumber(3), {FileNumber(9), 99}).value(), FileNumber(3));
+}
+
+TEST_F(InOrderLogTest, AFileWhoseMakingHasBegunIsWaitedFor) {
+  Mutex mutex;
+  CondVar changed;
+  bool begun = false;
+  faults_.SetDecider([&](const FileCall& call) {
+    if (call.op == FileOp::kOpenWrite && call.name.starts_with("000002")) {
+      MutexLock lock(&mutex);
+      begun = true;
+      changed.NotifyAll();
+    }
+    return Fault::kNone;
+  });
+  Create();
+  log_->PrepareNextFile(FileNumber(2));
+  std::optional<Thread> thread = Thread::Make([&] { executor_.RunAll(); });
+  ASSERT_TRUE(thread.has_value());
+  {
+    MutexLock lock(&mutex);
+    while (!begun) changed.Wait(&mutex);
+  }
+  log_->NextFileAwaiter()();
+  EXPECT_EQ(log_->Rotate(FileNumber(3), {FileNumber(9), 99}).value(), FileNumber(2));
+  thread.reset();
+  faults_.Clear();
 }
 
 TEST_F(InOrderLogTest, WhateverIsLostTheRecordsAreAPrefixAndHaveAllThatWasSynced) {
