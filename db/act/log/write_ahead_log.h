@@ -25,8 +25,7 @@
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
 // held during a file operation, and one beside it for syncs in order; the clock is the only external call that is made
-// with the first held. An append takes no lock:
-// it publishes its end (a release store) after its bytes.
+// with the first held. An append takes no lock: it publishes its end (a release store) after its bytes.
 //
 // Cost: an append is a copy or one write call, and neither allocates nor locks; once in an eighth of the ring, it
 // schedules a task; if the tasks fall behind by a whole ring, it writes a part of the ring itself.

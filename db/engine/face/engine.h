@@ -165,9 +165,8 @@ class Engine final : public DB, private TransactionHost {
   }
   // Where writes are refused or held back, before anything is written of their values.
   absl::Status AllowValues(uint64_t value_bytes, const WriteOptions& options) EXCLUDES_STATE_LOCK;
-  absl::StatusOr<ValueWriter::Written> AppendValue(const StoredValue& stored);
-  // What every such write does with what came of it.
-  absl::Status NoteAppended(const absl::Status& status, size_t stored_bytes);
+  // The stored bytes of values, of which `compressed` says whether any is.
+  absl::StatusOr<ValueWriter::Place> AppendStored(std::string_view bytes, bool compressed);
   absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
                             const WriteOptions& options);
   // Puts of values that come in parts (engine_streams.cc): of one that is short, and into a file.
@@ -183,7 +182,6 @@ class Engine final : public DB, private TransactionHost {
   };
   class ValueGroup;
   absl::StatusOr<Separated> Separate(std::string_view batch, const WriteOptions& options);
-  absl::Status SeparateInto(ValueGroup* group, std::string_view batch, const WriteOptions& options);
   // Of a batch that was not committed, for certain.
   void TakeBack(const Separated& separated);
   // After a commit whose outcome is not known, nothing that it may refer to is removed.

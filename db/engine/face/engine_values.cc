@@ -23,20 +23,15 @@ absl::Status Engine::AllowValues(uint64_t value_bytes, const WriteOptions& optio
   return catalog_->Enable(Feature::kValueFiles);
 }
 
-absl::Status Engine::NoteAppended(const absl::Status& status, size_t stored_bytes) {
-  if (status.ok()) [[likely]] {
-    core_->statistics.Add(Ticker::kValueBytes, stored_bytes);
-  } else if (absl::IsResourceExhausted(status)) {
+absl::StatusOr<ValueWriter::Place> Engine::AppendStored(std::string_view bytes, bool compressed) {
+  if (compressed) RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
+  absl::StatusOr<ValueWriter::Place> place = core_->values.fresh().AppendBytes(bytes);
+  if (place.ok()) [[likely]] {
+    core_->statistics.Add(Ticker::kValueBytes, bytes.size());
+  } else if (absl::IsResourceExhausted(place.status())) {
     core_->AskToRemoveUnusedFiles();
   }
-  return status;
-}
-
-absl::StatusOr<ValueWriter::Written> Engine::AppendValue(const StoredValue& stored) {
-  if (stored.compressed()) RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
-  absl::StatusOr<ValueWriter::Written> written = core_->values.fresh().Append(stored);
-  RETURN_IF_ERROR(NoteAppended(written.status(), stored.bytes.size()));
-  return written;
+  return place;
 }
 
 absl::Status Engine::PutSeparated(const Family& family, std::string_view key, std::string_view value,
@@ -46,9 +41,11 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
   RETURN_IF_ERROR(AllowValues(value.size(), options));
   Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
   const CompressedValue compressed(family.options.compression, value);
-  ASSIGN_OR_RETURN(ValueWriter::Written written, AppendValue(compressed.stored()));
-  separated.files.push_back(std::move(written.file));
-  AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(written.reference));
+  const StoredValue& stored = compressed.stored();
+  ASSIGN_OR_RETURN(ValueWriter::Place place, AppendStored(stored.bytes, stored.compressed()));
+  const ValueReference reference = ReferenceTo(place.number, place.offset, stored);
+  separated.files.push_back(std::move(place.file));
+  AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(reference));
   const absl::Status status = CommitWatched(separated.batch, options);
   KeepIfInDoubt(status, separated);
   return status;
@@ -78,8 +75,8 @@ class Engine::ValueGroup {
     const size_t bytes = stored.bytes.size();
     if (bytes_.size() + bytes > kGroupBytes || entries_.size() >= kGroupEntries) RETURN_IF_ERROR(Write());
     if (bytes >= kGroupBytes) {
-      ASSIGN_OR_RETURN(ValueWriter::Written written, engine_->AppendValue(stored));
-      Refer(entry, written.reference, std::move(written.file));
+      ASSIGN_OR_RETURN(const ValueWriter::Place place, engine_->AppendStored(stored.bytes, stored.compressed()));
+      Refer(entry, stored, place, 0);
       return absl::OkStatus();
     }
     if (bytes_.empty()) bytes_.reserve(most_bytes_);
@@ -91,11 +88,7 @@ class Engine::ValueGroup {
 
   absl::Status Write() {
     if (entries_.empty()) return absl::OkStatus();
-    if (compressed_) {
-      RETURN_IF_ERROR(engine_->catalog_->Enable(Feature::kValueFiles | Feature::kCompressedValues));
-    }
-    const absl::StatusOr<ValueWriter::Place> place = engine_->core_->values.fresh().AppendBytes(bytes_);
-    RETURN_IF_ERROR(engine_->NoteAppended(place.status(), bytes_.size()));
+    ASSIGN_OR_RETURN(const ValueWriter::Place place, engine_->AppendStored(bytes_, compressed_));
     size_t at = 0;
     for (Waiting& waiting : std::exchange(entries_, {})) {
       if (!waiting.value.has_value()) {
@@ -104,7 +97,7 @@ class Engine::ValueGroup {
       }
       StoredValue& value = *waiting.value;
       value.bytes = std::string_view(bytes_).substr(at, value.bytes.size());
-      Refer(waiting.entry, ReferenceTo(place->number, place->offset + at, value), place->file);
+      Refer(waiting.entry, value, place, at);
       at += value.bytes.size();
     }
     bytes_.clear();
@@ -124,11 +117,13 @@ class Engine::ValueGroup {
   void Keep(const BatchEntry& entry) {
     AppendBatchEntry(&separated_.batch, entry.kind, entry.family, entry.key, entry.value);
   }
-  void Refer(const BatchEntry& entry, const ValueReference& reference, ValueFileRef file) {
+  // To what lies `at` bytes behind the place.
+  void Refer(const BatchEntry& entry, const StoredValue& stored, const ValueWriter::Place& place, uint64_t at) {
+    const ValueReference reference = ReferenceTo(place.number, place.offset + at, stored);
     separated_.values.push_back(reference);
     AppendBatchEntry(&separated_.batch, ValueKind::kReference, entry.family, entry.key,
                      EncodeValueReference(reference));
-    if (separated_.files.empty() || separated_.files.back() != file) separated_.files.push_back(std::move(file));
+    if (separated_.files.empty() || separated_.files.back() != place.file) separated_.files.push_back(place.file);
   }
 
   Engine* const engine_;
@@ -140,12 +135,6 @@ class Engine::ValueGroup {
 };
 
 absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const WriteOptions& options) {
-  ValueGroup group(this, batch.size());
-  RETURN_IF_ERROR(SeparateInto(&group, batch, options));
-  return group.Take();
-}
-
-absl::Status Engine::SeparateInto(ValueGroup* group, std::string_view batch, const WriteOptions& options) {
   std::map<ColumnFamilyId, FamilyRef> families;
   {
     StateLock lock(state_.get());
@@ -153,21 +142,23 @@ absl::Status Engine::SeparateInto(ValueGroup* group, std::string_view batch, con
       if (family->options.separate_from != 0) families.emplace(family->id, family);
     }
   }
+  ValueGroup group(this, batch.size());
   BatchReader reader(batch);
   bool allowed = false;
   for (BatchEntry entry; reader.Next(&entry);) {
     const auto family = families.find(entry.family);
     if (family == families.end() || !Separates(*family->second, entry.kind, entry.value)) {
-      RETURN_IF_ERROR(group->AddInline(entry));
+      RETURN_IF_ERROR(group.AddInline(entry));
       continue;
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     if (!std::exchange(allowed, true)) RETURN_IF_ERROR(AllowValues(batch.size(), options));
     const CompressedValue compressed(family->second->options.compression, entry.value);
-    RETURN_IF_ERROR(group->Add(entry, compressed.stored()));
+    RETURN_IF_ERROR(group.Add(entry, compressed.stored()));
   }
   RETURN_IF_ERROR(reader.status());
-  return group->Write();
+  RETURN_IF_ERROR(group.Write());
+  return group.Take();
 }
 
 void Engine::TakeBack(const Separated& separated) {

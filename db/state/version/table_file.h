@@ -76,7 +76,7 @@ class TableFile {
   // The same for a caller that must own the reader (iterators).
   absl::StatusOr<std::shared_ptr<const TableReader>> ShareReader(TableOpener* opener) const;
   // For a caller that is about to open several files: calling this on all of them first lets what they wait for come
-  // together. It does not wait. Returns whether anything was asked for; the file must be opened then.
+  // together. It does not wait for these. Returns whether anything was asked for; the file must be opened then.
   bool Ask(TableOpener* opener) const;
 
   // The sketch of the user keys; null if it is not known or does not exist. Cost: one acquire load.
