@@ -302,7 +302,8 @@ SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::PickNext() {
     parked->parked_until = 0;
     return parked;
   }
-  if (candidates.empty() && EarliestDeadline() != UINT64_MAX) {
+  // Work that is due wakes no worker of its queue that sleeps to a deadline of its own.
+  while (candidates.empty() && EarliestDeadline() != UINT64_MAX) {
     now_micros_ = EarliestDeadline();
     WakeExpired();
     candidates = Candidates();

@@ -48,6 +48,9 @@ struct TableMetadata {
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
+  // A compaction without snapshots wrote the table with all that there is of its keys: of those that it holds more than
+  // once, as operands over a value that a compaction does not take in, it needs all. Not in the manifest.
+  bool needs_all_versions = false;
   // What a table of range tombstones holds. Not in the manifest: null for a table of an earlier opening.
   std::shared_ptr<const RangeTombstones> range_tombstones = nullptr;
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;

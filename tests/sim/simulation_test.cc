@@ -85,6 +85,18 @@ TEST(SimulationTest, WhatIsPutOffRunsOnceTimeHasComeThere) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
+TEST(SimulationTest, WorkThatIsDueAwaitsTheWorkerThatSleeps) {
+  SimulatedWorld world(SimulationOptions{.seed = 3, .flush_workers = 1});
+  std::vector<int> ran;
+  world.Schedule(Priority::kFlush, [&] {
+    world.SleepMicros(10'000'000);
+    ran.push_back(1);
+  });
+  EXPECT_TRUE(world.ScheduleAfter(Priority::kFlush, 2'000'000, [&] { ran.push_back(2); }));
+  world.SleepMicros(20'000'000);
+  EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
 TEST(SimulationTest, WorkOfOnePriorityStartsInTheOrderItWasScheduled) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     std::vector<int> started;

@@ -109,11 +109,21 @@ bool PlanDraft::Blocked(const BusyTables& busy) const {
                                [&busy](const CompactionInput& in) { return busy.HasAny(in.level, in.run, in.tables); });
 }
 
+bool PlanDraft::HoldsAll(const Run& run) const {
+  const std::vector<TableRef> tables = run.tables().ToVector();
+  return std::all_of(tables.begin(), tables.end(), [this](const TableRef& table) { return Holds(*table); });
+}
+
 bool PlanDraft::IsBottommost() const {
   for (const LevelRun& r : input_->version->runs()) {
     if (r.level < output_level_) continue;
     const bool older = r.level > output_level_ || !plan_.output_run.has_value() || r.run->number() < *plan_.output_run;
     if (!older) continue;
+    // The runs of level 0 are ordered by their sequence numbers, which one with numbers set to 0 would break.
+    if (r.level == 0) {
+      if (!HoldsAll(*r.run)) return false;
+      continue;
+    }
     for (const TableRef& table : r.run->Overlapping(hull())) {
       if (!Holds(*table)) return false;
     }

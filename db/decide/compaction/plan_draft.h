@@ -60,6 +60,7 @@ class PlanDraft {
 
  private:
   bool Holds(const TableFile& table) const { return held_.contains(table.number()); }
+  bool HoldsAll(const Run& run) const;
   bool IsBottommost() const;
   bool OverlapsTooMuchBelow() const;
   // Inputs that share keys with no other input.

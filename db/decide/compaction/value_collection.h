@@ -31,7 +31,7 @@ namespace sepal {
 // A file that gets no more values, and to which no memtable refers.
 struct ValueFileFacts {
   FileNumber number;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;       // behind its header, which no compaction gives back
   uint64_t live_bytes = 0;  // to which tables refer; more than 0
 };
 

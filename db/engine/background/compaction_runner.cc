@@ -226,7 +226,7 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   std::vector<SequenceNumber> snapshots = snapshots_->ForJob(family);
-  const std::vector<SequenceNumber> held = state_->snapshots->Sequences();
+  const std::vector<SequenceNumber> held = state_->snapshots->SequencesFor(family.id);
   RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
   std::shared_ptr<const StripeFilter> filter;
   ValueCollectionRef collection;
@@ -235,26 +235,31 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
     filter = family.FilterForJob(snapshots);
     collection = family.collection();
   }
-  return RunCompaction({.context = std::move(context),
-                        .plan = plan,
-                        .opener = &opener,
-                        .snapshots = std::move(snapshots),
-                        .ranges = std::move(ranges),
-                        .filter = std::move(filter),
-                        .moves = {.store = &core.values,
-                                  .collection = std::move(collection),
-                                  .inline_below = InlineBelow(family, *plan)},
-                        .context_filter = family.options.context_filter,
-                        .filter_context = {.column_family = family.name,
-                                           .output_level = plan->output_level,
-                                           .last_level = plan->bottommost,
-                                           .manual = progress != nullptr},
-                        .newest_snapshot = held.empty() ? std::nullopt : std::optional(held.back()),
-                        .output_run = run,
-                        .max_threads = slots_->executor()->CompactionConcurrency(),
-                        .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,
-                        .executor = slots_->executor(),
-                        .control = &control});
+  const bool needs_all = plan->bottommost && snapshots.size() == 1 && !family.history.on();
+  absl::StatusOr<CompactionResult> result =
+      RunCompaction({.context = std::move(context),
+                     .plan = plan,
+                     .opener = &opener,
+                     .snapshots = std::move(snapshots),
+                     .ranges = std::move(ranges),
+                     .filter = std::move(filter),
+                     .moves = {.store = &core.values,
+                               .collection = std::move(collection),
+                               .inline_below = InlineBelow(family, *plan)},
+                     .context_filter = family.options.context_filter,
+                     .filter_context = {.column_family = family.name,
+                                        .output_level = plan->output_level,
+                                        .last_level = plan->bottommost,
+                                        .manual = progress != nullptr},
+                     .newest_snapshot = held.empty() ? std::nullopt : std::optional(held.back()),
+                     .output_run = run,
+                     .max_threads = slots_->executor()->CompactionConcurrency(),
+                     .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,
+                     .executor = slots_->executor(),
+                     .control = &control});
+  if (!result.ok()) return result;
+  for (TableMetadata& output : result->outputs) output.needs_all_versions = needs_all;
+  return result;
 }
 
 void CompactionRunner::StartSketches(const FamilyRef& family) {

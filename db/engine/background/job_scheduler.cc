@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "db/format/value_file.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -48,7 +49,8 @@ void JobScheduler::LookAtValues() {
     const auto of_tables = live.find(file.number);
     if (of_tables == live.end() || file.ended_bytes == 0 || file.memtables > 0 || file.unreadable) continue;
     if (stuck.contains(file.number)) continue;
-    files.push_back({file.number, file.ended_bytes, of_tables->second});
+    const uint64_t header = std::min<uint64_t>(file.ended_bytes, kValueFileHeaderBytes);
+    files.push_back({file.number, file.ended_bytes - header, of_tables->second});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
   double least = std::numeric_limits<double>::max();

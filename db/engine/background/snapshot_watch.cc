@@ -14,7 +14,7 @@ SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state
 
 std::vector<SequenceNumber> SnapshotWatch::ForJob(const Family& family) {
   const SequenceNumber settled = family.history.GiveUp(state_->VisibleSequence());
-  std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  std::vector<SequenceNumber> snapshots = state_->snapshots->SequencesFor(family.id);
   if (!snapshots.empty()) {
     // Should they be released before this is noted: the job's end looks for what is due.
     StateLock lock(state_);

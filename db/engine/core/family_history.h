@@ -1,8 +1,9 @@
 // How far back one family can be read.
 //
 // Law: a job drops what only readers below the floor see, and raises the floor before it reads which snapshots there
-// are; a reader of the past takes a snapshot before it reads the floor. So either the job keeps what the reader sees,
-// or the reader is refused.
+// are; a reader of the past has its moment listed (Hold) only if it is not below the floor then, and no floor is raised
+// meanwhile. So either the job keeps what the reader sees, or the reader is refused, and no moment is ever listed of
+// which something may have been dropped.
 //
 // Safe for concurrent use.
 #pragma once
@@ -14,6 +15,7 @@
 #include "db/engine/core/time_marks.h"
 #include "db/format/version_edit.h"
 #include "util/base/numbers.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 
@@ -44,9 +46,18 @@ class FamilyHistory {
   // For a job that begins, before it reads which snapshots there are: gives up what is due. Returns what Limit does.
   SequenceNumber GiveUp(SequenceNumber last) {
     if (!on()) return last;
+    MutexLock lock(&raising_);
     const SequenceNumber due = Due(last);
     Raise(due);
     return due;
+  }
+  // Calls `list` if the family can be read as of the moment; false: it cannot.
+  template <class List>
+  bool Hold(SequenceNumber moment, List list) const {
+    MutexLock lock(&raising_);
+    if (moment < floor()) return false;
+    list();
+    return true;
   }
   // Of the family's updates up to `last`, readers to come stand at the result or above, but for those of snapshots.
   SequenceNumber Limit(SequenceNumber last) const { return on() ? std::min(floor(), last) : last; }
@@ -65,6 +76,7 @@ class FamilyHistory {
   }
 
   TimeMarkList* const marks_;
+  mutable Mutex raising_;
   std::atomic<uint64_t> millis_;
   std::atomic<uint64_t> begun_;
   std::atomic<uint64_t> floor_;

@@ -109,7 +109,9 @@ class VersionsOfKey {
       case Meaning::kExpiring:
         break;
     }
-    if (MeaningNow(key.trailer, &payload, &core_->expiry) == Meaning::kAbsent) {
+    const Meaning now = MeaningNow(key.trailer, &payload, &core_->expiry);
+    if (now == Meaning::kReference) return FetchValue(core_, key_, payload, &version.value);
+    if (now == Meaning::kAbsent) {
       version.kind = KeyVersion::Kind::kExpired;
     } else {
       version.value = payload;
@@ -180,15 +182,17 @@ absl::StatusOr<SequenceNumber> Engine::MomentOf(const Family& family, const Read
   return std::min(visible, *moment);
 }
 
-// The snapshot first, then the floor: a job that raises the floor meanwhile keeps what the snapshot sees.
 absl::StatusOr<Engine::PastRead> Engine::ReadPast(const Family& family, const ReadOptions& options) {
   const std::shared_ptr<const Snapshot> now = read_only_ ? GetSnapshot() : nullptr;
   const SequenceNumber visible = now != nullptr ? SequenceNumber(now->sequence()) : state_->VisibleSequence();
   ASSIGN_OR_RETURN(const SequenceNumber moment, MomentOf(family, options, visible));
   PastRead past{.snapshot = nullptr, .options = options};
   const JointView* const views = now != nullptr ? SnapshotList::ViewsOf(now.get()) : nullptr;
-  past.snapshot = state_->snapshots->Take(moment, core_, views != nullptr ? views->shared_from_this() : nullptr);
-  if (moment < family.history.floor()) {
+  const bool held = family.history.Hold(moment, [&] {
+    past.snapshot =
+        state_->snapshots->Take(moment, core_, views != nullptr ? views->shared_from_this() : nullptr, family.id);
+  });
+  if (!held) {
     return OutOfHistory(family, options.as_of_time.has_value() ? TimeText(*options.as_of_time)
                                                                : absl::StrFormat("sequence number %u", moment.value()));
   }

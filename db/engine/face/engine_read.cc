@@ -324,7 +324,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   owner->core = core_;
   owner->family = *std::move(resolved);
   if (options.snapshot != nullptr) {
-    owner->snapshot = state_->snapshots->Take(SequenceNumber(options.snapshot->sequence()), core_);
+    owner->snapshot = state_->snapshots->TakeAgain(*options.snapshot, core_);
   }
   // Before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);

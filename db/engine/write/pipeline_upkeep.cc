@@ -70,7 +70,7 @@ void CommitPipeline::LetGoOfSuperseded() {
     if (target.family->dropped()) continue;
     MemTableReaders readers = target.family->RenewView(last_, &state_->core->epochs);
     readers.settled = target.family->history.Limit(readers.settled);
-    readers.snapshots = state_->snapshots->Sequences();
+    readers.snapshots = state_->snapshots->SequencesFor(target.family->id);
     target.active->SetReaders(std::move(readers));
     views_renewed_ = true;
   }

@@ -287,6 +287,14 @@ void MemTable::SetReaders(MemTableReaders readers) {
   impl_->readers = std::move(readers);
 }
 
+bool MemTable::HasForgottenAny(std::span<const SequenceNumber> sequences) const {
+  const MemTableReaders& readers = impl_->readers;
+  return std::ranges::any_of(sequences, [&](SequenceNumber sequence) {
+    return sequence >= FirstSequence() && sequence < readers.settled &&
+           !readers.HasSnapshotBetween(sequence, sequence.next());
+  });
+}
+
 MemTable::ValuePin::ValuePin(std::shared_ptr<const MemTable> memtable) : memtable_(std::move(memtable)) {
   memtable_->impl_->value_pins.fetch_add(1, std::memory_order_relaxed);
 }

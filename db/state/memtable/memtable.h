@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,9 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // From now on Add lets go of entries that none of `readers` needs. For the writer, when it has replaced the view that
   // readers find the memtable in.
   void SetReaders(MemTableReaders readers);
+  // Whether the memtable may have let go of what a reader at one of these numbers needs: never, if they are those of
+  // the list of snapshots (snapshot_list.h). While nothing is added.
+  bool HasForgottenAny(std::span<const SequenceNumber> sequences) const;
   // Prefetches what Add will touch. For the writer only.
   InsertHint PrefetchAdd(std::string_view user_key, uint64_t hash) const;
 

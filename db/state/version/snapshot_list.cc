@@ -25,41 +25,49 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 
 class SnapshotList::Held final : public Snapshot {
  public:
-  Held(std::shared_ptr<SnapshotList> list, SequenceNumber sequence, std::shared_ptr<const void> owner,
+  Held(std::shared_ptr<SnapshotList> list, Key key, std::shared_ptr<const void> owner,
        std::shared_ptr<const JointView> views)
-      : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)), views_(std::move(views)) {}
+      : list_(std::move(list)), key_(key), owner_(std::move(owner)), views_(std::move(views)) {}
   ~Held() override {
     if (ForkGeneration() != list_->fork_generation_) {
       LeakAfterFork(std::tuple(std::move(list_), std::move(owner_), std::move(views_)));
     } else {
-      list_->Release(sequence_);
+      list_->Release(key_);
     }
   }
-  uint64_t sequence() const override { return sequence_.value(); }
+  uint64_t sequence() const override { return key_.first.value(); }
+  std::optional<ColumnFamilyId> only() const { return key_.second; }
   const void* owner() const { return owner_.get(); }
   const JointView* views() const { return views_.get(); }
 
  private:
   std::shared_ptr<SnapshotList> list_;
-  SequenceNumber sequence_;
+  Key key_;
   std::shared_ptr<const void> owner_;
   // Goes before the owner, whose memory it lies in.
   std::shared_ptr<const JointView> views_;
 };
 
 std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
-                                                   std::shared_ptr<const JointView> views) {
+                                                   std::shared_ptr<const JointView> views,
+                                                   std::optional<ColumnFamilyId> only) {
+  const Key key(sequence, only);
   if (ForkGeneration() == fork_generation_) {
     MutexLock lock(&mutex_);
-    ++held_[sequence];
+    ++held_[key];
   }
-  return std::make_shared<Held>(shared_from_this(), sequence, std::move(owner), std::move(views));
+  return std::make_shared<Held>(shared_from_this(), key, std::move(owner), std::move(views));
 }
 
-void SnapshotList::Release(SequenceNumber sequence) {
+std::shared_ptr<const Snapshot> SnapshotList::TakeAgain(const Snapshot& snapshot, std::shared_ptr<const void> owner) {
+  const auto& held = static_cast<const Held&>(snapshot);
+  return Take(SequenceNumber(held.sequence()), std::move(owner), nullptr, held.only());
+}
+
+void SnapshotList::Release(const Key& key) {
   {
     MutexLock lock(&mutex_);
-    const auto it = held_.find(sequence);
+    const auto it = held_.find(key);
     if (--it->second > 0) return;
     const bool was_oldest = it == held_.begin();
     held_.erase(it);
@@ -74,33 +82,43 @@ void SnapshotList::SetListener(std::function<void()> oldest_released) {
   listener_ = std::move(oldest_released);
 }
 
+std::vector<SequenceNumber> SnapshotList::SequencesFor(ColumnFamilyId family) const {
+  MutexLock lock(&mutex_);
+  std::vector<SequenceNumber> sequences;
+  for (const auto& [key, count] : held_) {
+    if (key.second.value_or(family) == family && (sequences.empty() || sequences.back() != key.first)) {
+      sequences.push_back(key.first);
+    }
+  }
+  return sequences;
+}
+
 std::vector<SequenceNumber> SnapshotList::Sequences() const {
   MutexLock lock(&mutex_);
   std::vector<SequenceNumber> sequences;
-  sequences.reserve(held_.size());
-  for (const auto& [sequence, count] : held_) sequences.push_back(sequence);
+  for (const auto& [key, count] : held_) {
+    if (sequences.empty() || sequences.back() != key.first) sequences.push_back(key.first);
+  }
   return sequences;
 }
 
 std::optional<SequenceNumber> SnapshotList::Oldest() const {
   MutexLock lock(&mutex_);
   if (held_.empty()) return std::nullopt;
-  return held_.begin()->first;
+  return held_.begin()->first.first;
 }
 
 size_t SnapshotList::count() const {
   MutexLock lock(&mutex_);
   size_t total = 0;
-  for (const auto& [sequence, count] : held_) total += static_cast<size_t>(count);
+  for (const auto& [key, count] : held_) total += static_cast<size_t>(count);
   return total;
 }
 
 std::string SnapshotList::ToString() const {
   MutexLock lock(&mutex_);
   std::string out;
-  for (const auto& [sequence, count] : held_) {
-    out += absl::StrFormat("sequence %u: %d held\n", sequence.value(), count);
-  }
+  for (const auto& [key, count] : held_) out += absl::StrFormat("sequence %u: %d held\n", key.first.value(), count);
   return out;
 }
 

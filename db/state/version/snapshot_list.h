@@ -1,7 +1,10 @@
 // The sequence numbers of which users hold snapshots. Safe for concurrent use.
 //
-// Law: a sequence number is added to the list before any compaction that could drop a version visible at it reads the
-// list; otherwise every input of that compaction is older than the number.
+// Laws:
+// - A sequence number is added to the list before any compaction that could drop a version visible at it reads the
+//   list; otherwise every input of that compaction is older than the number.
+// - Memtables let go of versions that none of the list sees. So a number below the newest is listed only for a family
+//   of which it is known that it has kept everything from there on (FamilyHistory), and for no other.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/format/version_edit.h"
@@ -32,10 +36,16 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
   // The snapshot keeps `owner` alive, and `owner` identifies its database. In a child made by `fork` it is not listed.
-  // `views`: what it is a snapshot of, where that is not simply the database's newest; it keeps that too.
+  // `views`: what it is a snapshot of, where that is not simply the database's newest; it keeps that too. `only`: the
+  // family that is read at it, if it is not for all.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
-                                       std::shared_ptr<const JointView> views = nullptr);
-  // Ascending, without duplicates.
+                                       std::shared_ptr<const JointView> views = nullptr,
+                                       std::optional<ColumnFamilyId> only = std::nullopt);
+  // The same moment as that of a snapshot that is held, for the same families.
+  std::shared_ptr<const Snapshot> TakeAgain(const Snapshot& snapshot, std::shared_ptr<const void> owner);
+  // At which the family may be read, ascending, without duplicates.
+  std::vector<SequenceNumber> SequencesFor(ColumnFamilyId family) const;
+  // At which any family may be read.
   std::vector<SequenceNumber> Sequences() const;
   std::optional<SequenceNumber> Oldest() const;
   size_t count() const;
@@ -51,10 +61,12 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
 
  private:
   class Held;
-  void Release(SequenceNumber sequence);
+  // A moment, and the family that it is for, or all.
+  using Key = std::pair<SequenceNumber, std::optional<ColumnFamilyId>>;
+  void Release(const Key& key);
 
   mutable Mutex mutex_;
-  std::map<SequenceNumber, int> held_ ABSL_GUARDED_BY(mutex_);
+  std::map<Key, int> held_ ABSL_GUARDED_BY(mutex_);
 
   // Held while the listener runs; taken before the database mutex.
   Mutex listener_mutex_;

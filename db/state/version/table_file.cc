@@ -49,6 +49,7 @@ absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) co
 }
 
 double TableFile::EntriesPerKey() const {
+  if (metadata_.needs_all_versions) return 1;
   const double known = entries_per_key_.load(std::memory_order_relaxed);
   if (known > 0) return known;
   const HyperLogLog* const sketch = key_sketch();

@@ -74,6 +74,22 @@ TEST_F(ValueCollectionTest, OverwritesAtRandomStayWithinTheSpaceBound) {
   ASSERT_NO_FATAL_FAILURE(ExpectAll());
 }
 
+// Files so small that their headers are a third of them: they are no garbage, and moving values does not help.
+TEST_F(ValueCollectionTest, HeadersOfSmallFilesAreNoGarbage) {
+  database.tuning.value_file_bytes = 128;
+  database.options.family.max_space_amplification = 1;
+  ASSERT_OK(database.Reopen());
+  for (uint64_t key = 0; key < 100; ++key) ASSERT_OK(db()->Put(NumberedKey(key), Large(std::to_string(key), 120)));
+  ASSERT_OK(Rest());
+  EXPECT_EQ(Moved(), 0u);
+  for (uint64_t key = 0; key < 100; key += 2) ASSERT_OK(db()->Put(NumberedKey(key), Large(std::to_string(key), 130)));
+  ASSERT_OK(Rest());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  for (uint64_t key = 0; key < 100; ++key) {
+    EXPECT_EQ(Value(db(), NumberedKey(key)), Large(std::to_string(key), key % 2 == 0 ? 130 : 120));
+  }
+}
+
 TEST_F(ValueCollectionTest, SnapshotsAndIteratorsReadWhatWasMovedSince) {
   ASSERT_NO_FATAL_FAILURE(PutAll());
   ASSERT_OK(Rest());

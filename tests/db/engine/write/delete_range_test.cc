@@ -149,6 +149,24 @@ TEST_F(DeleteRangeTest, ACompactionOfWhatIsCoveredAloneTouchesNothingElse) {
   EXPECT_EQ(Visible(), 2000u - 395u);
 }
 
+// The newer of two runs of level 0, which share no key: nothing older lies below it, and yet its sequence numbers must
+// stay above those of the older one.
+TEST_F(DeleteRangeTest, ACompactionOfWhatIsCoveredInANewerRunOfLevel0KeepsTheirOrder) {
+  database.options.family.compaction_style = CompactionStyle::kUniversal;
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->Put("z", "older"));
+  ASSERT_OK(db()->Flush());
+  for (int i = 0; i < 20; ++i) ASSERT_OK(db()->Put(NumberedKey(static_cast<uint64_t>(i)), "newer"));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->DeleteRange(NumberedKey(5), NumberedKey(10)));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->CompactRange({.covered_only = true}));
+  EXPECT_EQ(Visible(), 16u);
+  ASSERT_OK(db()->CheckConsistency());
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Visible(), 16u);
+}
+
 TEST_F(DeleteRangeTest, ACompactionOfWhatIsCoveredKeepsToItsRangeAndToSnapshots) {
   FillAndCompact(1000);
   ASSERT_OK(db()->DeleteRange(NumberedKey(100), NumberedKey(200)));

@@ -2,6 +2,7 @@
 // when memtables let go of updates, when they are flushed, and when tables are compacted.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -90,6 +91,66 @@ TEST(MergeBesideASnapshotTest, AFlushTakesAllOperands) {
   ASSERT_OK(db->Flush());
   EXPECT_EQ(Value(db, "counter"), MergeOperators::EncodeInt64(5000));
   EXPECT_EQ(db->Get("counter", {.snapshot = snapshot.get()}).value_or("?"), MergeOperators::EncodeInt64(1));
+}
+
+// A family that keeps its history is read as of a moment of which the memtable of another has let go long since.
+class MergeBesidePastReadsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    database.options.family.merge_operator = MergeOperators::Add64();
+    database.tuning.memtable_bytes = size_t{1} << 20;
+    database.tuning.memtable_limit_bytes = size_t{2} << 20;
+    database.tuning.log_limit_bytes = uint64_t{64} << 20;
+    ColumnFamilyOptions remembers = database.options.family;
+    remembers.history = std::chrono::hours(100);
+    database.options.column_families.push_back({"remembers", remembers});
+    ASSERT_OK(database.Open());
+    remembers_ = database.db->FindColumnFamily("remembers").value();
+    ASSERT_OK(database.db->Put(*remembers_, "k", "then"));
+    Increment(10);
+    moment_ = database.db->GetSnapshot()->sequence();
+    ASSERT_OK(database.db->Put(*remembers_, "k", "now"));
+    Increment(20'000);
+  }
+  void Increment(int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_OK(database.db->Merge("counter", MergeOperators::EncodeInt64(1)));
+    }
+  }
+
+  TestDatabase database;
+  std::shared_ptr<ColumnFamily> remembers_;
+  uint64_t moment_ = 0;
+};
+
+TEST_F(MergeBesidePastReadsTest, AFlushTakesAllOperands) {
+  DB* const db = database.db.get();
+  const std::unique_ptr<Iterator> it = db->NewIterator(*remembers_, {.as_of_sequence = moment_});
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid()) << it->status();
+  EXPECT_EQ(it->value(), "then");
+  ASSERT_OK(db->Flush());
+  EXPECT_EQ(Value(db, "counter"), MergeOperators::EncodeInt64(20'010));
+  Increment(20'000);
+  ASSERT_OK(db->Flush());
+  ASSERT_OK(db->CompactRange());
+  EXPECT_EQ(Value(db, "counter"), MergeOperators::EncodeInt64(40'010));
+  // What the iterator sees stays, in its own family.
+  ASSERT_OK(db->CompactRange(*remembers_, {}));
+  it->SeekToLast();
+  ASSERT_TRUE(it->Valid()) << it->status();
+  EXPECT_EQ(it->value(), "then");
+}
+
+TEST_F(MergeBesidePastReadsTest, AMomentThatIsRefusedHoldsNothing) {
+  DB* const db = database.db.get();
+  std::shared_ptr<const Snapshot> now = db->GetSnapshot();
+  const absl::StatusOr<std::string> refused = db->Get("counter", {.as_of_sequence = moment_});
+  EXPECT_FALSE(refused.ok()) << "a family without history";
+  now.reset();
+  EXPECT_EQ(db->GetProperty("sepal.snapshots").value_or("?"), "");
+  ASSERT_OK(db->Flush());
+  EXPECT_EQ(Value(db, "counter"), MergeOperators::EncodeInt64(20'010));
 }
 
 }  // namespace
