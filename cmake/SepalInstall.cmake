@@ -11,12 +11,12 @@ install(TARGETS ${SEPAL_LIBRARIES} EXPORT sepalTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT devel
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/sepal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
-  FILES_MATCHING PATTERN "*.h" PATTERN "rados.h" EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN "rados.h" EXCLUDE PATTERN "c_rados.h" EXCLUDE)
 # Component rados: a package of its own, for those who have Ceph.
 if(TARGET sepal_rados)
   install(TARGETS sepal_rados EXPORT sepalRadosTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT rados INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(FILES "${PROJECT_SOURCE_DIR}/include/sepal/rados.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sepal" COMPONENT rados)
+  install(FILES "${PROJECT_SOURCE_DIR}/include/sepal/rados.h" "${PROJECT_SOURCE_DIR}/include/sepal/c_rados.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sepal" COMPONENT rados)
   install(EXPORT sepalRadosTargets NAMESPACE sepal:: DESTINATION "${sepal_cmake_dir}" COMPONENT rados)
 endif()
 install(EXPORT sepalTargets NAMESPACE sepal:: DESTINATION "${sepal_cmake_dir}" COMPONENT devel)

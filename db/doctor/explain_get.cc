@@ -79,6 +79,7 @@ class Explainer {
         break;
       case Meaning::kExpiring:
         source->answer = Answer::kFound;
+        refers_ = MeaningUntilExpiry(trailer) == Meaning::kReference;
         out_->expires = true;
         break;
     }

@@ -123,9 +123,9 @@ class Repairing {
   absl::StatusOr<bool> ValuesAreThere(const std::shared_ptr<TableReader>& table);
   // Of the entry of a key, whose bytes are `*value`: `*value` becomes the reference to take in its place, kept in
   // `*settled`, where it is another. False: the value is lost, which is told. `where`: what has the entry.
-  absl::StatusOr<bool> SettleReference(const FamilyState& family, std::string_view key, std::string_view where,
-                                       std::string_view* value, std::string* settled);
-  absl::StatusOr<bool> SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,
+  absl::StatusOr<bool> SettleReference(const FamilyState& family, ValueKind kind, std::string_view key,
+                                       std::string_view where, std::string_view* value, std::string* settled);
+  absl::StatusOr<bool> SettleLogged(ColumnFamilyId id, ValueKind kind, std::string_view key, std::string_view* value,
                                     std::string* settled);
   void DropValue(const FamilyState& family, std::string_view key, std::string_view where,
                  const std::optional<ValueReference>& reference, const absl::Status& why);

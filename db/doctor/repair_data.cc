@@ -10,6 +10,7 @@
 #include "db/decide/visibility/visibility.h"
 #include "db/doctor/repair.h"
 #include "db/format/file_names.h"
+#include "db/format/value_reference.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -204,8 +205,9 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
   RETURN_IF_ERROR(damaged.Salvage(
       [&](const InternalKeyView& key, std::string_view value) -> absl::Status {
         std::string settled;
-        if (MeaningOf(key.trailer) == Meaning::kReference) {
-          ASSIGN_OR_RETURN(const bool there, SettleReference(*family, key.user_key, name, &value, &settled));
+        if (IsReference(key.kind())) {
+          ASSIGN_OR_RETURN(const bool there,
+                           SettleReference(*family, key.kind(), key.user_key, name, &value, &settled));
           if (!there) return absl::OkStatus();
         }
         any = true;
@@ -345,8 +347,8 @@ bool Repairing::IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder&
 }
 
 void Repairing::NoteFeaturesOf(const InternalKeyView& key) {
-  if (MeaningOf(key.trailer) == Meaning::kExpiring) manifest_.features |= Feature::kExpiry;
-  if (MeaningOf(key.trailer) == Meaning::kReference) manifest_.features |= Feature::kValueFiles;
+  if (Expires(key.kind())) manifest_.features |= Feature::kExpiry;
+  if (IsReference(key.kind())) manifest_.features |= Feature::kValueFiles;
   if (key.user_key.size() > kMaxShortKeyBytes) manifest_.features |= Feature::kLongKeys;
 }
 

@@ -63,8 +63,8 @@ absl::Status Repairing::ReplayLogs() {
        .flush = [this](ColumnFamilyId id,
                        const std::shared_ptr<const MemTable>& memtable) { return FlushReplayed(id, memtable); },
        .memtable_bytes = tuning_.memtable_bytes,
-       .settle_reference = [this](ColumnFamilyId id, std::string_view key, std::string_view* value,
-                                  std::string* settled) { return SettleLogged(id, key, value, settled); },
+       .settle_reference = [this](ColumnFamilyId id, ValueKind kind, std::string_view key, std::string_view* value,
+                                  std::string* settled) { return SettleLogged(id, kind, key, value, settled); },
        .snapshots = NamedSequences(),
        .history_floors = HistoryFloors()});
   AddFamilies(&replay);

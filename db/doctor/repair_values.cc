@@ -65,10 +65,10 @@ void Repairing::NoteFeaturesOf(const ValueReference& reference) {
   if (reference.compressed()) manifest_.features |= Feature::kCompressedValues;
 }
 
-absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::string_view key, std::string_view where,
-                                                std::string_view* value, std::string* settled) {
+absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, ValueKind kind, std::string_view key,
+                                                std::string_view where, std::string_view* value, std::string* settled) {
   values_->Identify(database_id_);
-  const std::optional<ValueReference> reference = ParseValueReference(*value);
+  const std::optional<ValueReference> reference = ReferenceOf(kind, *value);
   absl::Status why = absl::DataLossError("what is no reference to a value");
   RescuedValues::Place place = RescuedValues::Place::kNowhere;
   if (reference.has_value()) {
@@ -83,7 +83,7 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
     case RescuedValues::Place::kElsewhere: {
       if (dry_run_) return true;
       ASSIGN_OR_RETURN(const ValueReference copy, values_->Copy());
-      *settled = EncodeValueReference(copy);
+      *settled = WithSameExpiry(kind, *value, EncodeValueReference(copy));
       *value = *settled;
       return true;
     }
@@ -95,19 +95,19 @@ absl::StatusOr<bool> Repairing::SettleReference(const FamilyState& family, std::
 }
 
 // What only the logs refer to may not be on the disk, unless the database was closed, or it is a chunked value.
-absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,
-                                             std::string* settled) {
+absl::StatusOr<bool> Repairing::SettleLogged(ColumnFamilyId id, ValueKind kind, std::string_view key,
+                                             std::string_view* value, std::string* settled) {
   const uint64_t lost_before = std::exchange(lost_of_table_, lost_of_logs_);
-  const absl::StatusOr<bool> taken = SettleReference(families_.at(id), key, kALoggedUpdate, value, settled);
+  const absl::StatusOr<bool> taken = SettleReference(families_.at(id), kind, key, kALoggedUpdate, value, settled);
   lost_of_logs_ = std::exchange(lost_of_table_, lost_before);
   RETURN_IF_ERROR(taken.status());
   manifest_.features |= Feature::kValueFiles;
-  const std::optional<ValueReference> reference = ParseValueReference(*value);
+  const std::optional<ValueReference> reference = ReferenceOf(kind, *value);
   const bool chunked = reference.has_value() && reference->chunked;
   const bool durable = chunked || (certain_ && manifest_.closed_log.has_value());
   if (!*taken || !settled->empty() || durable || dry_run_) return *taken;
   ASSIGN_OR_RETURN(const ValueReference copy, values_->Copy());
-  *settled = EncodeValueReference(copy);
+  *settled = WithSameExpiry(kind, *value, EncodeValueReference(copy));
   *value = *settled;
   return true;
 }
@@ -136,7 +136,7 @@ void Repairing::DropValue(const FamilyState& family, std::string_view key, std::
 absl::Status Repairing::LookAtValues(Replay* replay, SequenceNumber first, std::string_view batch) {
   absl::Status looked;
   replay->VisitReferences(first, batch, [&](const BatchEntry& entry) {
-    const std::optional<ValueReference> reference = ParseValueReference(entry.value);
+    const std::optional<ValueReference> reference = ReferenceOf(entry.kind, entry.value);
     if (!looked.ok() || !reference.has_value()) return;
     absl::Status why;
     const absl::Status found = values_->Find(*reference, &why).status();

@@ -20,8 +20,8 @@ namespace {
 // Of a value that its kind says something about; null: it is right.
 const char* ProblemOf(const BatchEntry& entry) {
   if (IsRangeDelete(entry.kind) && !DecodeRangeEnd(entry.value).has_value()) return "a range delete without an end";
-  if (IsReference(entry.kind)) return ParseValueReference(entry.value).has_value() ? nullptr : "no reference";
-  if (entry.value.size() < LeastValueBytes(entry.kind)) return "an expiring put without its expiry";
+  if (Expires(entry.kind) && entry.value.size() < kExpiryBytes) return "an expiring put without its expiry";
+  if (IsReference(entry.kind) && !ReferenceOf(entry.kind, entry.value).has_value()) return "no reference";
   return nullptr;
 }
 }  // namespace
@@ -102,12 +102,27 @@ void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family,
   if (HasValue(kind)) PutLengthPrefixed(batch, value);
 }
 
-void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
-                       std::string_view value) {
-  AppendKey(batch, ValueKind::kExpiringPut, family, key);
+namespace {
+
+void AppendExpiring(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
+                    uint64_t expiry_millis, std::string_view value) {
+  AppendKey(batch, kind, family, key);
   PutVarint(batch, kExpiryBytes + value.size());
   AppendExpiry(batch, expiry_millis);
   batch->append(value);
+}
+
+}  // namespace
+
+void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
+                       std::string_view value) {
+  AppendExpiring(batch, ValueKind::kExpiringPut, family, key, expiry_millis, value);
+}
+
+void AppendReferringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
+                        std::string_view reference) {
+  if (expiry_millis == 0) return AppendBatchEntry(batch, ValueKind::kReference, family, key, reference);
+  AppendExpiring(batch, ValueKind::kExpiringReference, family, key, expiry_millis, reference);
 }
 
 }  // namespace sepal

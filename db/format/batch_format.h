@@ -4,14 +4,15 @@
 // |--------|--------|--------------------------------------------------------------------------------|
 // | 0      | 4      | number of entries                                                              |
 // | 4      |        | the entries, without gaps:                                                     |
-// |        | 1      | ValueKind: delete, put, single delete, merge, range delete, reference or       |
-// |        |        | expiring put                                                                   |
+// |        | 1      | ValueKind: delete, put, single delete, merge, range delete, reference,         |
+// |        |        | expiring put or expiring reference                                             |
 // |        | 1 to 5 | column family id, varint32                                                     |
 // |        |        | key: length as varint, bytes                                                   |
 // |        |        | put, merge: value or operand: length as varint, bytes                          |
 // |        |        | range delete: its end: length as varint, bytes (range_end.h)                   |
 // |        |        | reference: length as varint, place of the value (value_reference.h)            |
 // |        |        | expiring put: length as varint, expiry and value (expiring_value.h)            |
+// |        |        | expiring reference: length as varint, expiry, place of the value               |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
 // number of entries fills them. References, and rows of the system family (system_row.h), are of a database's own log
@@ -35,17 +36,17 @@ inline constexpr size_t kBatchHeaderBytes = 4;
 
 // Whether an entry of that kind has a value behind its key.
 inline constexpr bool HasValue(ValueKind kind) {
-  return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete ||
-         kind == ValueKind::kReference || kind == ValueKind::kExpiringPut;
+  return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete || IsReference(kind) ||
+         Expires(kind);
 }
-inline constexpr bool IsReference(ValueKind kind) { return kind == ValueKind::kReference; }
 inline constexpr bool IsRangeDelete(ValueKind kind) { return kind == ValueKind::kRangeDelete; }
-// Whether the entry expires, and whether it is a put that a family's time to live makes expire.
-inline constexpr bool Expires(ValueKind kind) { return kind == ValueKind::kExpiringPut; }
 // Of one that expires, its time; `*value` becomes what is behind that. nullopt: it does not.
 std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value);
 // Whether its value may be written to a value file instead.
-inline constexpr bool MayBeSeparated(ValueKind kind) { return kind == ValueKind::kPut; }
+inline constexpr bool MayBeSeparated(ValueKind kind) {
+  return kind == ValueKind::kPut || kind == ValueKind::kExpiringPut;
+}
+// Whether it is a put that a family's time to live makes expire.
 inline constexpr bool TakesTimeToLive(ValueKind kind) { return kind == ValueKind::kPut; }
 // Whether it may only be written to a family that has a merge operator.
 inline constexpr bool NeedsMergeOperator(ValueKind kind) { return kind == ValueKind::kMerge; }
@@ -112,5 +113,8 @@ void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family,
 // The same of an expiring put. An expiry beyond what the format has becomes kNoExpiryMillis.
 void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
                        std::string_view value);
+// The same of an update that refers to its value; `expiry_millis` 0: it does not expire.
+void AppendReferringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
+                        std::string_view reference);
 
 }  // namespace sepal

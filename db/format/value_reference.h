@@ -16,7 +16,8 @@
 // of kValueChunkBytes, the last of which may be shorter, Checksum32(chunk, ReferenceSeed(file, offset of the chunk)),
 // in 4 bytes. The sums follow from the value and its place: to check a whole value takes no look at them.
 //
-// A reference never changes as long as any update has it.
+// A reference never changes as long as any update has it. An update of kind `expiring reference` has its expiry
+// (expiring_value.h) before it.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include <string_view>
 
 #include "sepal/options.h"
+#include "table/key/internal_key.h"
 #include "util/base/hash.h"
 #include "util/base/numbers.h"
 
@@ -71,5 +73,27 @@ inline bool AreSumsOf(const ValueReference& reference, std::string_view sums) {
 std::string EncodeValueReference(const ValueReference& reference);
 // nullopt for bytes that are no reference.
 std::optional<ValueReference> ParseValueReference(std::string_view bytes);
+
+// Of an update that refers (IsReference): its value without the expiry, if it has one.
+inline std::string_view ReferencePart(ValueKind kind, std::string_view value) {
+  return Expires(kind) ? value.substr(kExpiryBytes) : value;
+}
+// nullopt: the update does not refer, or by what is no reference.
+inline std::optional<ValueReference> ReferenceOf(ValueKind kind, std::string_view value) {
+  return IsReference(kind) ? ParseValueReference(ReferencePart(kind, value)) : std::nullopt;
+}
+// The kinds of a put and of an update that refers, which expires if `kind` does.
+inline constexpr ValueKind ReferringKind(ValueKind kind) {
+  return Expires(kind) ? ValueKind::kExpiringReference : ValueKind::kReference;
+}
+inline constexpr ValueKind InlineKind(ValueKind kind) {
+  return Expires(kind) ? ValueKind::kExpiringPut : ValueKind::kPut;
+}
+// The value of an update with another value, or another reference, behind its expiry, if it has one.
+inline std::string WithSameExpiry(ValueKind kind, std::string_view value, std::string_view rest) {
+  std::string bytes(value.substr(0, Expires(kind) ? kExpiryBytes : 0));
+  bytes.append(rest);
+  return bytes;
+}
 
 }  // namespace sepal

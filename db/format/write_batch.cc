@@ -131,6 +131,7 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
         break;
       }
       case ValueKind::kReference:
+      case ValueKind::kExpiringReference:
         return absl::InternalError("a user's batch cannot have a reference");
       case ValueKind::kFoldedMerge:
         return absl::InternalError("a batch cannot have a folded merge");

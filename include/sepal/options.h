@@ -88,12 +88,12 @@ struct ColumnFamilyOptions {
   // rewriting; it matters most to kUniversal and least to kLeveled.
   double max_space_amplification = 2;
   // Values of puts that have at least so many bytes are written once, to value files (`NNNNNN.val`), which flushes and
-  // compactions leave alone; the tables refer to them. 0: none are. Else at least 64; from a few KiB on it pays. Puts
-  // that expire are not separated. The thread that writes a value compresses it (`compression`). What was written
-  // before stays as it is. Files of which much was overwritten or deleted are emptied by compactions, and writers
-  // slowed for it, so that `max_space_amplification` holds; memtables may refer to eight times their size beyond that.
-  // What a `compaction_filter` refuses is hidden from reads, but takes space until it is overwritten or deleted. A
-  // library that does not know value files, or that they are compressed, refuses a database that has such.
+  // compactions leave alone; the tables refer to them. 0: none are. Else at least 64; from a few KiB on it pays. The
+  // thread that writes a value compresses it (`compression`). What was written before stays as it is. Files of which
+  // much was overwritten or deleted are emptied by compactions, and writers slowed for it, so that
+  // `max_space_amplification` holds; memtables may refer to eight times their size beyond that. What a
+  // `compaction_filter` refuses is hidden from reads, but takes space until it is overwritten or deleted. A library
+  // that does not know value files, or that they are compressed, refuses a database that has such.
   size_t separate_from = 0;
   // Of values in value files, those of fewer bytes come back beside their keys when a compaction writes the last level:
   // they are written once more, and scans find them in the tables. 0: none come back.

@@ -44,7 +44,7 @@ class SEPAL_EXPORT ValueStreams {
   // Puts a value of exactly `value_bytes` bytes, which `source` gives and then ends. The key has it, and with `sync` is
   // durable, once the call returns ok; until then it has what it had, and after an error too. Other writes do not wait
   // while the source is read. Errors: those of Put; what the source returned; InvalidArgument if it ends early or goes
-  // on, and for a value of 1 MiB or more that would expire (such values are kept in tables).
+  // on. A time to live begins with the call.
   //
   // Cost: 512 KiB of memory, which count against `memory_limit`, and one sync of the value's file.
   virtual absl::Status PutStream(const ColumnFamily& family, std::string_view key, uint64_t value_bytes,

@@ -23,6 +23,8 @@ std::string_view Name(ValueKind kind) {
       return "reference";
     case ValueKind::kExpiringPut:
       return "expiring put";
+    case ValueKind::kExpiringReference:
+      return "expiring reference";
   }
   return "unknown";
 }

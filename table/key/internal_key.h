@@ -34,20 +34,26 @@ enum class ValueKind : uint8_t {
   kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
+  // An expiring put whose value lies in a value file: its expiry, and then as a reference.
+  kExpiringReference = 8,
 };
-// On disk: those up to kMaxValueKind, references and expiring puts.
+inline constexpr bool IsReference(ValueKind kind) {
+  return kind == ValueKind::kReference || kind == ValueKind::kExpiringReference;
+}
+inline constexpr bool Expires(ValueKind kind) {
+  return kind == ValueKind::kExpiringPut || kind == ValueKind::kExpiringReference;
+}
+// On disk: those up to kMaxValueKind, what refers and what expires.
 inline constexpr uint8_t kMaxValueKind = 4;
 inline constexpr bool IsKindOnDisk(uint8_t kind) {
-  return kind <= kMaxValueKind || kind == static_cast<uint8_t>(ValueKind::kReference) ||
-         kind == static_cast<uint8_t>(ValueKind::kExpiringPut);
+  return kind <= kMaxValueKind || IsReference(static_cast<ValueKind>(kind)) || Expires(static_cast<ValueKind>(kind));
 }
-// An expiring put's value begins with its expiry, of so many bytes; one that is shorter is damaged. So is a shorter
-// reference.
+// The value of an update that expires begins with its expiry, of so many bytes; one that is shorter is damaged. So is a
+// shorter reference.
 inline constexpr size_t kExpiryBytes = 6;
 inline constexpr size_t kLeastReferenceBytes = 8;
 inline constexpr size_t LeastValueBytes(ValueKind kind) {
-  if (kind == ValueKind::kReference) return kLeastReferenceBytes;
-  return kind == ValueKind::kExpiringPut ? kExpiryBytes : 0;
+  return (Expires(kind) ? kExpiryBytes : 0) + (IsReference(kind) ? kLeastReferenceBytes : 0);
 }
 
 // For statistics only.

@@ -103,6 +103,7 @@ class History {
   Update RandomUpdate(const std::string& family);
   Update RandomRangeDelete(const std::string& family);
   std::string RandomKey();
+  bool IsForSingleDeletes(std::string_view key) const;
   std::string RandomValue();
   std::string RandomFamily();
   const ColumnFamily& Handle(const std::string& family);
@@ -154,6 +155,7 @@ class History {
   const bool deletes_ranges_ = seed_ % 3 != 0;
   // Without merges: what a crash has left is told by what is shown, and operands would build on what is not.
   const bool filters_ = seed_ % 4 == 1;
+  const bool hot_keys_ = seed_ % 4 == 2;
   // For how long; 0: families keep none. The shorter one is given up again and again.
   const uint64_t history_millis_ = seed_ % 5 == 2 ? 1000 * kClockStepMillis : seed_ % 5 == 4 ? 2 * kClockStepMillis : 0;
   Model model_;

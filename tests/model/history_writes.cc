@@ -13,10 +13,11 @@ uint32_t GroupOf(std::string_view key) {
   for (const char c : key) sum += static_cast<uint8_t>(c) | 0x20u;
   return sum % 4;
 }
-// A quarter of the keys are only ever deleted by single deletions, and put once between them: the contract.
-bool IsForSingleDeletes(std::string_view key) { return GroupOf(key) == 0; }
-// Another quarter are merged as well as put and deleted.
+// A quarter of the keys are merged as well as put and deleted.
 bool IsForMerges(std::string_view key) { return GroupOf(key) == 1; }
+// A few of these are merged again and again, so that memtables hold long chains of folded operands beside snapshots.
+constexpr std::string_view kHotKeys[] = {"hot2", "hot6", "hot:"};
+bool IsHot(std::string_view key) { return std::ranges::find(kHotKeys, key) != std::end(kHotKeys); }
 
 std::chrono::system_clock::time_point TimeOfUpdate(const Update& update) {
   return std::chrono::system_clock::time_point(std::chrono::milliseconds(update.expiry_millis));
@@ -28,6 +29,7 @@ void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) 
     case ValueKind::kReference:  // what a put becomes
       return batch->Put(family, update.key, update.value);
     case ValueKind::kExpiringPut:
+    case ValueKind::kExpiringReference:
       return batch->Put(family, update.key, update.value, TimeOfUpdate(update));
     case ValueKind::kDelete:
       return batch->Delete(family, update.key);
@@ -46,6 +48,7 @@ absl::Status AddTo(Transaction* transaction, const ColumnFamily& family, const U
     case ValueKind::kPut:
     case ValueKind::kReference:  // what a put becomes
     case ValueKind::kExpiringPut:
+    case ValueKind::kExpiringReference:
       return transaction->Put(family, update.key, update.value);
     case ValueKind::kDelete:
       return transaction->Delete(family, update.key);
@@ -65,7 +68,8 @@ absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, c
     case ValueKind::kPut:
     case ValueKind::kReference:  // what a put becomes
       return db->Put(family, update.key, update.value, options);
-    case ValueKind::kExpiringPut: {
+    case ValueKind::kExpiringPut:
+    case ValueKind::kExpiringReference: {
       WriteOptions expiring = options;
       expiring.expires_at = TimeOfUpdate(update);
       return db->Put(family, update.key, update.value, expiring);
@@ -85,7 +89,12 @@ absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, c
 
 }  // namespace
 
+// Another quarter are only ever deleted by single deletions, and put once between them: the contract. Not beside hot
+// keys: a memtable that has a single delete keeps all updates.
+bool History::IsForSingleDeletes(std::string_view key) const { return !hot_keys_ && GroupOf(key) == 0; }
+
 std::string History::RandomKey() {
+  if (hot_keys_ && random_.OneIn(3)) return std::string(kHotKeys[random_.Uniform(std::size(kHotKeys))]);
   const uint64_t number = random_.Uniform(120);
   switch (random_.Uniform(16)) {
     case 0:
@@ -141,7 +150,7 @@ Update History::RandomUpdate(const std::string& family) {
   Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
   if (IsForSingleDeletes(update.key)) {
     if (model_.PutsSinceDeletion(family, update.key) == 1) update.kind = ValueKind::kSingleDelete;
-  } else if (!filters_ && IsForMerges(update.key) && !random_.OneIn(5)) {
+  } else if (!filters_ && IsForMerges(update.key) && !random_.OneIn(IsHot(update.key) ? 40 : 5)) {
     update.kind = ValueKind::kMerge;
   } else if (random_.OneIn(4)) {
     update.kind = ValueKind::kDelete;

@@ -9,11 +9,13 @@
 namespace sepal::reliability {
 
 void Oracle::Apply(const Write& write, State* state) {
-  for (const auto& [key, value] : write.updates) {
-    if (value.has_value()) {
-      (*state)[key] = *value;
-    } else {
+  for (const auto& [key, value, appends] : write.updates) {
+    if (!value.has_value()) {
       state->erase(key);
+    } else if (const auto there = state->find(key); appends && there != state->end()) {
+      there->second += "," + *value;
+    } else {
+      (*state)[key] = *value;
     }
   }
 }
@@ -23,7 +25,7 @@ void Oracle::BeginWrite(const std::vector<Update>& updates) {
   for (const Update& update : updates) {
     const auto family = families_.find(update.family);
     SEPAL_CHECK(family != families_.end());
-    write.updates.push_back({{family->second.incarnation, update.key}, update.value});
+    write.updates.push_back({{family->second.incarnation, update.key}, update.value, update.appends});
   }
   writes_.push_back(std::move(write));
 }
@@ -45,7 +47,7 @@ void Oracle::FamilyDurable(const std::string& family) {
   for (size_t i = writes_.size(); i > durable_; --i) {
     const Write& write = writes_[i - 1];
     const bool touches = std::any_of(write.updates.begin(), write.updates.end(),
-                                     [&](const auto& update) { return update.first.first == incarnation; });
+                                     [&](const auto& update) { return update.key.first == incarnation; });
     if (write.outcome == Outcome::kAcknowledged && touches) durable_ = i;
   }
 }

@@ -31,6 +31,7 @@ class Oracle {
     std::string family;
     std::string key;
     std::optional<std::string> value;  // none: deleted
+    bool appends = false;              // behind what the key has, with a comma between
   };
 
   Oracle() {
@@ -98,7 +99,12 @@ class Oracle {
   using Key = std::pair<int, std::string>;  // incarnation, key
   using State = std::map<Key, std::string>;
   struct Write {
-    std::vector<std::pair<Key, std::optional<std::string>>> updates;
+    struct KeyUpdate {
+      Key key;
+      std::optional<std::string> value;
+      bool appends;
+    };
+    std::vector<KeyUpdate> updates;
     Outcome outcome = Outcome::kUnderWay;
   };
 

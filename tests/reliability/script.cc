@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "sepal/merge_operator.h"
 #include "util/base/strings.h"
 
 namespace sepal::reliability {
@@ -87,6 +88,10 @@ class Parser {
       update.kind = ValueKind::kPut;
     } else if (Eat(word, "w")) {
       update.streamed = true;
+    } else if (Eat(word, "x")) {
+      update.kind = ValueKind::kExpiringPut;
+    } else if (Eat(word, "m")) {
+      update.kind = ValueKind::kMerge;
     } else if (Eat(word, "d")) {
       update.kind = ValueKind::kDelete;
     } else if (Eat(word, "s")) {
@@ -209,6 +214,8 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
       tuning.memtable_bytes = size_t{16} << 10;
     } else if (word == "history") {
       options.family.history = std::chrono::hours(1000);
+    } else if (word == "merges") {
+      options.family.merge_operator = MergeOperators::Append(",");
     } else if (word == "bare") {
       options.family.filter_policy = FilterPolicy::None();
     } else if (word == "roll") {

@@ -2,6 +2,8 @@
 //
 //   p3 p3*300 p3!        put key 3; with a value of 300 bytes; synced        p+ puts the next key, p? any key
 //   w3*300               put key 3 by a stream, into a file of its own if it has 100 bytes
+//   x3*300               put key 3 with an expiry that no script comes to
+//   m3*60                merge an operand into key 3, which is appended; needs the setting `merges`
 //   r3-8                 delete keys 3 to 7 as a range
 //   d3 s900              delete; single-delete (only keys from 900 on, put once between deletions)
 //   f/p3                 in column family f

@@ -1,6 +1,7 @@
 #include "tests/reliability/script_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -12,8 +13,6 @@
 namespace sepal::reliability {
 
 namespace {
-
-std::string FamilyName(const std::string& family) { return family.empty() ? "default" : family; }
 
 absl::StatusOr<Oracle::Contents> ReadContents(Iterator* iterator) {
   Oracle::Contents contents;
@@ -43,6 +42,26 @@ std::string Listed(const PreparedTransaction& prepared) {
 
 bool SaysSomething(const absl::Status& status) {
   return !status.message().empty() && !absl::IsUnknown(status) && !absl::IsDataLoss(status);
+}
+
+constexpr std::chrono::hours kNeverWithinAScript(100'000);
+
+void AddTo(WriteBatch* batch, const ColumnFamily& family, const Op::Update& update, std::string_view value) {
+  const std::string key = NumberedKey(update.key);
+  switch (update.kind) {
+    case ValueKind::kExpiringPut:
+      return batch->Put(family, key, value, std::chrono::system_clock::from_time_t(4'000'000'000));
+    case ValueKind::kMerge:
+      return batch->Merge(family, key, value);
+    case ValueKind::kRangeDelete:
+      return batch->DeleteRange(family, key, NumberedKey(update.end));
+    case ValueKind::kDelete:
+      return batch->Delete(family, key);
+    case ValueKind::kSingleDelete:
+      return batch->SingleDelete(family, key);
+    default:
+      return batch->Put(family, key, value);
+  }
 }
 
 }  // namespace
@@ -162,142 +181,72 @@ bool ScriptRun::Step(const Op& op) {
 
 // --- what changes the database ---
 
+bool ScriptRun::MayWrite(const Op::Update& update) const {
+  const std::string family = FamilyName(update.family);
+  if (!oracle_->Usable(family) || IsLocked(family, update)) return false;
+  // Keys for single deletions are put once only.
+  return update.key < kFirstSingleDeleteKey || update.kind != ValueKind::kPut ||
+         (!oracle_->HasUnknownWrite() && oracle_->MayRead(family, NumberedKey(update.key), std::nullopt));
+}
+
 void ScriptRun::Write(const Op& op) {
   std::vector<Oracle::Update> updates;
   WriteBatch batch;
   for (const Op::Update& update : op.updates) {
+    if (!MayWrite(update)) continue;
     const std::string family = FamilyName(update.family);
-    if (!oracle_->Usable(family) || IsLocked(family, update)) continue;
     const std::string key = NumberedKey(update.key);
-    // Keys for single deletions are put once only.
-    if (update.key >= kFirstSingleDeleteKey && update.kind == ValueKind::kPut &&
-        (oracle_->HasUnknownWrite() || !oracle_->MayRead(family, key, std::nullopt))) {
-      continue;
-    }
+    const std::string value = IsPutOrMerge(update.kind) ? NewValue(update) : "";
+    AddTo(&batch, Handle(family), update, value);
     if (update.kind == ValueKind::kRangeDelete) {
-      batch.DeleteRange(Handle(family), key, NumberedKey(update.end));
       for (uint64_t i = update.key; i < update.end; ++i) updates.push_back({family, NumberedKey(i), std::nullopt});
-      continue;
-    }
-    std::optional<std::string> value;
-    if (update.kind == ValueKind::kPut) {
-      value = NewValue(update);
-      batch.Put(Handle(family), key, *value);
-    } else if (update.kind == ValueKind::kDelete) {
-      batch.Delete(Handle(family), key);
+    } else if (IsPutOrMerge(update.kind)) {
+      updates.push_back({family, key, value, /*appends=*/update.kind == ValueKind::kMerge});
     } else {
-      batch.SingleDelete(Handle(family), key);
+      updates.push_back({family, key, std::nullopt});
     }
-    updates.push_back({family, key, std::move(value)});
   }
   if (updates.empty()) return;
   oracle_->BeginWrite(updates);
   const WriteOptions options{.sync = op.sync};
-  absl::Status status;
   const Oracle::Update& first = updates.front();
-  if (op.batch) {
-    status = db()->Write(batch, options);
-  } else if (op.updates.front().streamed) {
-    StringSource source(*first.value);
-    status = db()->PutStream(Handle(first.family), first.key, first.value->size(), source, options);
-  } else if (first.value.has_value()) {
-    status = db()->Put(Handle(first.family), first.key, *first.value, options);
-  } else if (op.updates.front().kind == ValueKind::kRangeDelete) {
-    status = db()->DeleteRange(Handle(first.family), first.key, NumberedKey(op.updates.front().end), options);
-  } else if (op.updates.front().kind == ValueKind::kDelete) {
-    status = db()->Delete(Handle(first.family), first.key, options);
-  } else {
-    status = db()->SingleDelete(Handle(first.family), first.key, options);
-  }
+  const absl::Status status =
+      op.batch ? db()->Write(batch, options) : WriteAlone(op.updates.front(), first.value.value_or(""), options);
   const bool acknowledged = Check(status, "write");
   oracle_->EndWrite(acknowledged);
   if (acknowledged && op.sync) oracle_->AllDurable();
 }
 
-std::optional<std::string> ScriptRun::NewValue(const Op::Update& update) {
+absl::Status ScriptRun::WriteAlone(const Op::Update& update, std::string_view value, const WriteOptions& options) {
+  const ColumnFamily& family = Handle(FamilyName(update.family));
+  const std::string key = NumberedKey(update.key);
+  if (update.streamed) {
+    StringSource source(value);
+    return db()->PutStream(family, key, value.size(), source, options);
+  }
+  switch (update.kind) {
+    case ValueKind::kExpiringPut: {
+      WriteOptions expiring = options;
+      expiring.ttl = kNeverWithinAScript;
+      return db()->Put(family, key, value, expiring);
+    }
+    case ValueKind::kMerge:
+      return db()->Merge(family, key, value, options);
+    case ValueKind::kRangeDelete:
+      return db()->DeleteRange(family, key, NumberedKey(update.end), options);
+    case ValueKind::kDelete:
+      return db()->Delete(family, key, options);
+    case ValueKind::kSingleDelete:
+      return db()->SingleDelete(family, key, options);
+    default:
+      return db()->Put(family, key, value, options);
+  }
+}
+
+std::string ScriptRun::NewValue(const Op::Update& update) {
   std::string value = update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_);
   if (value.size() < update.value_bytes) value += Filling(update.value_bytes - value.size());
   return value;
-}
-
-// --- prepared transactions ---
-
-bool ScriptRun::IsLocked(const std::string& family, const Op::Update& update) const {
-  const std::string begin = NumberedKey(update.key);
-  const std::string end = update.kind == ValueKind::kRangeDelete ? NumberedKey(update.end) : begin;
-  for (const auto& [name, prepared] : prepared_) {
-    if (prepared.ended) continue;
-    for (const Oracle::Update& locked : prepared.updates) {
-      if (locked.family == family && locked.key >= begin && locked.key <= end) return true;
-    }
-  }
-  return false;
-}
-
-void ScriptRun::Prepare(const Op& op) {
-  std::vector<Oracle::Update> updates;
-  const absl::StatusOr<std::unique_ptr<Transaction>> txn =
-      db()->BeginTransaction({.locking = ++values_ % 2 == 0 ? Locking::kOptimistic : Locking::kPessimistic});
-  if (!Check(txn.status(), "begin a transaction")) return;
-  size_t count = 0, locks = 0;
-  std::set<std::pair<std::string, std::string>> keys;
-  for (const Op::Update& update : op.updates) {
-    const std::string family = FamilyName(update.family), key = NumberedKey(update.key);
-    if (!oracle_->Usable(family) || IsLocked(family, update)) continue;
-    absl::Status added;
-    if (update.kind == ValueKind::kRangeDelete) {
-      added = (*txn)->DeleteRange(Handle(family), key, NumberedKey(update.end));
-      for (uint64_t i = update.key; i < update.end; ++i) updates.push_back({family, NumberedKey(i), std::nullopt});
-    } else if (update.kind == ValueKind::kPut) {
-      updates.push_back({family, key, NewValue(update)});
-      added = (*txn)->Put(Handle(family), key, *updates.back().value);
-    } else {
-      updates.push_back({family, key, std::nullopt});
-      added = (*txn)->Delete(Handle(family), key);
-    }
-    if (!Check(added, "write in a transaction")) return;
-    ++count;
-    locks += update.kind == ValueKind::kRangeDelete || keys.emplace(family, key).second ? 1 : 0;
-  }
-  const std::string name = absl::StrFormat("txn%06u", values_);
-  oracle_->BeginWrite({{kPreparedFamily, name, absl::StrFormat("%u updates, %u locks", count, locks)}});
-  prepared_[name] = {.updates = updates};
-  const bool prepared = Check((*txn)->Prepare(name), "prepare");
-  oracle_->EndWrite(prepared);
-  if (prepared) oracle_->AllDurable();
-}
-
-void ScriptRun::CheckLocks() {
-  const std::optional<Oracle::Contents> now = oracle_->Now(kPreparedFamily);
-  if (!now.has_value()) return;
-  for (const auto& [name, listed] : *now) {
-    const auto txn = db()->BeginTransaction({.locking = Locking::kPessimistic, .lock_timeout = {}});
-    if (!Check(txn.status(), "begin a transaction")) return;
-    for (const Oracle::Update& update : prepared_[name].updates) {
-      const absl::Status status = (*txn)->GetForUpdate(Handle(update.family), update.key).status();
-      if (absl::IsDeadlineExceeded(status)) continue;
-      Expect(!status.ok() && !absl::IsNotFound(status),
-             absl::StrFormat("%s, which %s has written, is not locked", update.key, name));
-      Check(status, "lock a key");
-    }
-  }
-}
-
-void ScriptRun::EndPrepared(bool commit) {
-  const std::optional<Oracle::Contents> now = oracle_->Now(kPreparedFamily);
-  if (!now.has_value() || now->empty()) return;
-  const std::string name = now->begin()->first;
-  const absl::StatusOr<std::unique_ptr<Transaction>> txn = db()->FindPrepared(name);
-  if (!Check(txn.status(), "find a prepared transaction")) return;
-  std::vector<Oracle::Update> updates;
-  if (commit) updates = prepared_[name].updates;
-  updates.push_back({kPreparedFamily, name, std::nullopt});
-  oracle_->BeginWrite(updates);
-  const bool sync = !commit || ++values_ % 2 == 0;
-  const bool ended = Check(commit ? (*txn)->Commit({.sync = sync}) : (*txn)->Rollback(), "end what is prepared");
-  oracle_->EndWrite(ended);
-  if (ended) prepared_[name].ended = true;
-  if (ended && sync) oracle_->AllDurable();
 }
 
 // Half of the values that are separated do not compress.

@@ -21,6 +21,11 @@ namespace sepal::reliability {
 // Everything in the database, by all families, and what is prepared; an error if any read fails.
 absl::StatusOr<Oracle::Database> ReadDatabase(DB* db);
 
+inline std::string FamilyName(const std::string& family) { return family.empty() ? "default" : family; }
+inline bool IsPutOrMerge(ValueKind kind) {
+  return kind == ValueKind::kPut || kind == ValueKind::kExpiringPut || kind == ValueKind::kMerge;
+}
+
 class ScriptRun {
  public:
   // Both must outlive this. Errors are mistakes until the database's file system has injected a fault.
@@ -56,7 +61,9 @@ class ScriptRun {
   // That nobody else gets what they have written.
   void CheckLocks();
   bool IsLocked(const std::string& family, const Op::Update& update) const;
-  std::optional<std::string> NewValue(const Op::Update& update);
+  bool MayWrite(const Op::Update& update) const;
+  absl::Status WriteAlone(const Op::Update& update, std::string_view value, const WriteOptions& options);
+  std::string NewValue(const Op::Update& update);
   void ReadAll();
   void ReadFamily(const std::string& family);
   void CheckIterator(Iterator* iterator, const Oracle::Contents& expected, std::string_view what);

@@ -1,4 +1,5 @@
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "tests/reliability/script.h"
 #include "util/base/random.h"
 
@@ -99,6 +100,24 @@ constexpr const char* kScripts[][3] = {
      "fill:0-12*200 8{ p?*200 p1*200 p?*200 p4*200 p?*200 p9*200 flush wait } read power 4{ 3{ p?*200! p?*200 } flush "
      "wait } "
      "kill read compact wait read"},
+    {"values-expiring", "values tiny",
+     "6{ x?*200 p? [x?*90 p?*200] } x?*300! flush 6{ x?*200 d? } kill read compact 6{ x?*200 x?! } power read snap "
+     "w1*300 "
+     "x1*200 flush compact unsnap checkpoint reopen read"},
+    {"values-expiring-collected", "shortvalues tiny",
+     "fill:0-12*200 8{ x?*200 x1*200 x?*200 x4*200 p?*200 x9*200 flush wait } read power 4{ 3{ x?*200! x?*200 } flush "
+     "wait } kill read compact wait read"},
+    {"merges", "merges tiny",
+     "20{ m1 m2! m? } read flush 10{ m1*60 m2 d? } snap 12{ m1 m2 m? } kill read flush 6{ m1 p2 m2! } power read "
+     "compact "
+     "unsnap compact reopen read"},
+    {"merges-snapshots", "merges",
+     "m1 m2 4{ snap 30{ m1 m2*40 m3 } p3 read } flush read compact read kill 20{ m1! m2 } unsnap r2-4 m2 m3 power read "
+     "compact read"},
+    {"merges-families", "merges roll values",
+     "create:f 4{ [m1 f/m1 p2*200 f/m2] 6{ f/m1 m1 m2*70 } [m2 m2 r1-2 m1]! flush:f } read power 5{ m1 f/m1! } name "
+     "kill "
+     "read compact:f [m1 f/m1]@ m2 commit unname flush read"},
     {"values-unmapped", "values unmapped", "4{ 4{ p?*700 } p?*700! flush 2{ p?*700 } power p? kill } compact read"},
     {"streams-families", "values tiny logdir",
      "create:f 4{ w?*200! f/w?*300 p?*200 } checkpoint flush:f w?*300! backup power read w1*200 snap w1*300 flush d? "
@@ -151,10 +170,16 @@ Script RandomScript(uint64_t seed, int operations) {
   // From a source of its own: seeds keep the script that they had without.
   if (Random(Mix64(seed + 1)).OneIn(3)) script.settings += " unmapped";
   if (Random(Mix64(seed + 2)).OneIn(3)) script.settings += " values";
+  const bool merges = Random(Mix64(seed + 3)).OneIn(3);
+  const bool expires = Random(Mix64(seed + 4)).OneIn(3);
+  if (merges) script.settings += " merges";
   for (int i = 0; i < operations; ++i) {
     // Half of all are plain writes.
     const size_t word = random.OneIn(2) ? random.Uniform(16) : random.Uniform(std::size(kWords));
-    script.text += std::string(" ") + kWords[word];
+    std::string text = kWords[word];
+    if (merges && i % 2 == 0) absl::StrReplaceAll({{"p?", "m?"}}, &text);
+    if (expires && i % 3 == 0) absl::StrReplaceAll({{"p?", "x?"}}, &text);
+    script.text += " " + text;
   }
   return script;
 }

@@ -25,13 +25,12 @@ class FilterStage::JudgedEntry final : public FilterEntry {
         break;
       }
       case Meaning::kReference:
-        reference_ = ParseValueReference(value);
-        break;
       case Meaning::kValue:
       case Meaning::kAbsent:
       case Meaning::kOperand:
         break;
     }
+    reference_ = ReferenceOf(key.kind(), value);
   }
 
   std::string_view key() const override { return key_; }
@@ -117,11 +116,9 @@ absl::Status FilterStage::Remove(const InternalKeyView& key) {
 }
 
 absl::Status FilterStage::Change(const InternalKeyView& key, std::string_view value, const std::string& changed) {
-  if (MeaningOf(key.trailer) != Meaning::kExpiring) {
-    return emit_({key.user_key, PackTrailer(key.sequence(), ValueKind::kPut)}, changed, /*first_of_key=*/true);
-  }
-  const std::string expiring = EncodeExpiringValue(ParseExpiringValue(value).expiry_millis, changed);
-  return emit_({key.user_key, key.trailer}, expiring, /*first_of_key=*/true);
+  const ValueKind kind = InlineKind(key.kind());
+  return emit_({key.user_key, PackTrailer(key.sequence(), kind)}, WithSameExpiry(kind, value, changed),
+               /*first_of_key=*/true);
 }
 
 }  // namespace sepal

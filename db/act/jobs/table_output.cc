@@ -71,9 +71,18 @@ TableOutput::~TableOutput() {
   RemoveTable(directory_, cache_, number_);
 }
 
-void TableOutput::NoteLink(std::string_view reference) {
+void TableOutput::NoteSpecial(ValueKind kind, std::string_view value) {
+  if (IsReference(kind)) NoteLink(kind, value);
+  if (Expires(kind)) {
+    last_expiry_millis_ = std::max(last_expiry_millis_, ParseExpiringValue(value).expiry_millis);
+  } else {
+    any_stays_ = true;
+  }
+}
+
+void TableOutput::NoteLink(ValueKind kind, std::string_view value) {
   // A reference that cannot be read is reported by the reads that meet it.
-  const std::optional<ValueReference> parsed = ParseValueReference(reference);
+  const std::optional<ValueReference> parsed = ReferenceOf(kind, value);
   if (!parsed.has_value()) return;
   ValueLinks& links = links_[parsed->file];
   links.file = parsed->file;

@@ -66,7 +66,7 @@ class TableOutput {
   ~TableOutput();
 
   absl::Status Add(const InternalKeyView& key, std::string_view value) {
-    Note(MeaningOf(key.trailer), value);
+    Note(key.trailer, value);
     return writer_->Add(key, value);
   }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
@@ -77,17 +77,16 @@ class TableOutput {
   TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
               std::unique_ptr<WritableFile> file, int level);
 
-  void Note(Meaning meaning, std::string_view value) {
-    if (meaning == Meaning::kReference) [[unlikely]]
-      NoteLink(value);
-    if (meaning == Meaning::kExpiring) {
-      last_expiry_millis_ = std::max(last_expiry_millis_, ParseExpiringValue(value).expiry_millis);
-    } else if (meaning != Meaning::kAbsent) {
-      any_stays_ = true;
-    }
+  void Note(Trailer trailer, std::string_view value) {
+    const Meaning meaning = MeaningOf(trailer);
+    if (meaning == Meaning::kExpiring || meaning == Meaning::kReference) [[unlikely]]
+      return NoteSpecial(TrailerKind(trailer), value);
+    any_stays_ |= meaning != Meaning::kAbsent;
   }
 
-  void NoteLink(std::string_view reference);
+  // An entry that expires, refers to its value, or both.
+  void NoteSpecial(ValueKind kind, std::string_view value);
+  void NoteLink(ValueKind kind, std::string_view value);
 
   Directory* const directory_;
   BlockCache* const cache_;

@@ -1,7 +1,7 @@
 #include "db/act/jobs/value_mover.h"
 
-#include "db/decide/visibility/visibility.h"
 #include "db/format/stored_value.h"
+#include "db/format/value_reference.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -16,8 +16,7 @@ constexpr size_t kMostEntries = 1024;
 }  // namespace
 
 std::optional<ValueReference> ValueMover::ToMove(const InternalKeyView& key, std::string_view value) const {
-  if (MeaningOf(key.trailer) != Meaning::kReference) return std::nullopt;
-  const std::optional<ValueReference> reference = ParseValueReference(value);
+  const std::optional<ValueReference> reference = ReferenceOf(key.kind(), value);
   // A chunked value is alone in its file, which goes with it.
   if (!reference.has_value() || reference->chunked) return std::nullopt;
   const bool moves = moves_.collection != nullptr && moves_.collection->Empties(reference->file);
@@ -76,15 +75,16 @@ absl::Status ValueMover::MoveInline(const ValueReference& from, std::string_view
   } else {
     value = stored;
   }
-  entry->key.trailer = PackTrailer(entry->key.view().sequence(), ValueKind::kPut);
-  entry->value = std::move(value);
+  const InternalKeyView key = entry->key.view();
+  entry->value = WithSameExpiry(key.kind(), entry->value, value);
+  entry->key.trailer = PackTrailer(key.sequence(), InlineKind(key.kind()));
   return absl::OkStatus();
 }
 
 absl::Status ValueMover::MoveOne(const ValueReference& from, std::string_view stored, Entry* entry) {
   if (from.value_bytes() < moves_.inline_below) return MoveInline(from, stored, entry);
   ASSIGN_OR_RETURN(ValueWriter::Written written, moves_.store->moved().Append(StoredAs(from, stored)));
-  entry->value = EncodeValueReference(written.reference);
+  entry->value = WithSameExpiry(entry->key.view().kind(), entry->value, EncodeValueReference(written.reference));
   bytes_moved_ += stored.size();
   if (files_.empty() || files_.back() != written.file) files_.push_back(std::move(written.file));
   return absl::OkStatus();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "db/decide/visibility/visibility.h"
+#include "db/format/value_reference.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -51,9 +51,10 @@ absl::Status CheckValues(std::shared_ptr<const TableReader> table, ValueStore* v
   std::vector<Referred> some;
   size_t key_bytes = 0;
   for (entries->SeekToFirst(); entries->Valid(); entries->Advance()) {
-    if (MeaningOf(entries->key().trailer) != Meaning::kReference) continue;
+    const ValueKind kind = entries->key().kind();
+    if (!IsReference(kind)) continue;
     const std::string_view key = entries->key().user_key;
-    const std::optional<ValueReference> reference = ParseValueReference(entries->value());
+    const std::optional<ValueReference> reference = ReferenceOf(kind, entries->value());
     if (!reference.has_value()) {
       RETURN_IF_ERROR(check.bad(key, nullptr, Named(absl::DataLossError("what is no reference"), key)));
       continue;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/range_end.h"
+#include "db/format/value_reference.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 
@@ -103,7 +104,7 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
 absl::Status Replay::Collect(SequenceNumber sequence, BatchEntry entry, ColumnFamilyId id, Family* family) const {
   std::string settled;
   if (IsReference(entry.kind) && options_.settle_reference != nullptr) {
-    ASSIGN_OR_RETURN(const bool taken, options_.settle_reference(id, entry.key, &entry.value, &settled));
+    ASSIGN_OR_RETURN(const bool taken, options_.settle_reference(id, entry.kind, entry.key, &entry.value, &settled));
     if (!taken) return absl::OkStatus();
   }
   if (family->memtable == nullptr) family->memtable = options_.new_memtable(family->order);
@@ -117,7 +118,8 @@ absl::Status Replay::Collect(SequenceNumber sequence, BatchEntry entry, ColumnFa
 }
 
 void Replay::NoteReference(const BatchEntry& entry, MemTable* memtable) const {
-  if (IsReference(entry.kind) && options_.on_reference != nullptr) options_.on_reference(memtable, entry.value);
+  if (!IsReference(entry.kind) || options_.on_reference == nullptr) return;
+  options_.on_reference(memtable, ReferencePart(entry.kind, entry.value));
 }
 
 void Replay::VisitReferences(SequenceNumber first, std::string_view batch,

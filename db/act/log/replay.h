@@ -58,7 +58,7 @@ class Replay {
     std::function<void(MemTable* memtable, std::string_view reference)> on_reference = nullptr;
     // Asked about each reference that would go into a memtable to be flushed: false, the update is left out; else
     // `*value` may be set to another reference, kept in `*settled`. Null: it goes as it is.
-    std::function<absl::StatusOr<bool>(ColumnFamilyId id, std::string_view key, std::string_view* value,
+    std::function<absl::StatusOr<bool>(ColumnFamilyId id, ValueKind kind, std::string_view key, std::string_view* value,
                                        std::string* settled)>
         settle_reference = nullptr;
     // That will be read at, ascending.

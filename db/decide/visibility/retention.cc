@@ -61,6 +61,10 @@ bool Retention::Refuses(Fate fate, const InternalKeyView& key, std::string_view 
       kept_through_ = SequenceNumber(0);
       return false;
     case Meaning::kExpiring:
+      if (MeaningUntilExpiry(key.trailer) == Meaning::kReference) {
+        kept_through_ = SequenceNumber(0);
+        return false;
+      }
       value = ParseExpiringValue(value).value;
       break;
     case Meaning::kValue:
@@ -104,6 +108,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
     case ValueKind::kPut:
     case ValueKind::kExpiringPut:
     case ValueKind::kReference:
+    case ValueKind::kExpiringReference:
       return Meeting::kDropBoth;
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
@@ -122,6 +127,7 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
   switch (key.kind()) {
     case ValueKind::kPut:
     case ValueKind::kReference:
+    case ValueKind::kExpiringReference:
     case ValueKind::kExpiringPut:
       if (cover_ != Cover::kNone) return Hidden();
       cover_ = Cover::kEntry;

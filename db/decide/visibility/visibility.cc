@@ -18,10 +18,19 @@ Meaning MeaningOfNonPut(ValueKind kind) {
     case ValueKind::kReference:
       return Meaning::kReference;
     case ValueKind::kExpiringPut:
+    case ValueKind::kExpiringReference:
       return Meaning::kExpiring;
   }
   // Every reader of files refuses other kinds.
   SEPAL_CHECK(false);
+}
+
+Meaning MeaningUntilExpiry(Trailer trailer) {
+  return IsReference(TrailerKind(trailer)) ? Meaning::kReference : Meaning::kValue;
+}
+
+uint64_t ExpiryOf(Trailer trailer, std::string_view payload) {
+  return Expires(TrailerKind(trailer)) ? ParseExpiringValue(payload).expiry_millis : kNoExpiryMillis;
 }
 
 Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock) {
@@ -30,7 +39,7 @@ Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock)
   const ExpiringValue expiring = ParseExpiringValue(*payload);
   if (clock->NowMillis() >= expiring.expiry_millis) return Meaning::kAbsent;
   *payload = expiring.value;
-  return Meaning::kValue;
+  return MeaningUntilExpiry(trailer);
 }
 
 }  // namespace sepal

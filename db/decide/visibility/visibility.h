@@ -34,7 +34,7 @@ enum class Meaning : uint8_t {
   kAbsent,     // the key is not there
   kValue,      // the update's bytes are the key's value
   kOperand,    // the update's bytes change what the older ones say: they are needed too
-  kExpiring,   // a value or an absence, which the clock decides (MeaningNow)
+  kExpiring,   // a value (or a reference to one) or an absence, which the clock decides (MeaningNow)
   kReference,  // the key has a value, and the update says where it lies (db/format/value_reference.h)
 };
 
@@ -55,8 +55,12 @@ inline Meaning MeaningOf(Trailer trailer) {
   return MeaningOfNonPut(TrailerKind(trailer));
 }
 
-// The same with the clock's word: never kExpiring. Of a value that the update has, `*payload`, the update's bytes,
-// becomes the value.
+// What an update that expires means before it does: kValue or kReference.
+Meaning MeaningUntilExpiry(Trailer trailer);
+// When an update expires; kNoExpiryMillis: it does not.
+uint64_t ExpiryOf(Trailer trailer, std::string_view payload);
+// MeaningOf with the clock's word: never kExpiring. Of a value that the update has, or a reference, `*payload`, the
+// update's bytes, becomes just that.
 Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock);
 
 // Takes the updates of one key, newest first, until they say what the key is to a reader. Operands are counted here;

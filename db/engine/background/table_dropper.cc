@@ -51,9 +51,14 @@ absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_
   }
   state_->core->info_log.Write("compaction of %s: %s", Printable(family->name), ToString(*plan));
   absl::Status status = catalog_->Apply(EditOf(*plan, family->id, RunNumber(0), {}), nullptr, nullptr);
-  StateLock lock(state_);
-  family->EndCompaction(plan, state_->ReadDemandNow(), /*of_range=*/false);
-  state_->NotifyChanged();
+  {
+    StateLock lock(state_);
+    family->EndCompaction(plan, state_->ReadDemandNow(), /*of_range=*/false);
+    state_->NotifyChanged();
+  }
+  // No other job may come for long.
+  plan.reset();
+  state_->core->AskToRemoveUnusedFiles();
   return status;
 }
 

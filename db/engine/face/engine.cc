@@ -192,7 +192,7 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
   // Before anything of that size is copied.
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
   if (value.size() >= core_->values.least_separated() && Separates(*resolved, kind, value)) [[unlikely]]
-    return PutSeparated(*resolved, key, value, options);
+    return PutSeparated(*resolved, key, value, /*expiry_millis=*/0, options);
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
   KeptBatch batch;
@@ -202,6 +202,9 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
 
 absl::Status Engine::WriteExpiring(const Family& family, std::string_view key, std::string_view value,
                                    uint64_t expiry_millis, const WriteOptions& options) {
+  if (value.size() >= core_->values.least_separated() && Separates(family, ValueKind::kExpiringPut, value)) {
+    return PutSeparated(family, key, value, expiry_millis, options);
+  }
   if (value.size() > kKeptBytes) [[unlikely]]
     RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
   KeptBatch batch;

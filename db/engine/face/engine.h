@@ -156,6 +156,8 @@ class Engine final : public DB, private TransactionHost {
   absl::Status AdmitExpiry(const WriteBatch& batch);
   // The batch with the times at which its puts expire by their families' times to live.
   absl::StatusOr<std::string> StampExpiry(std::string_view batch);
+  static WriteOptions WithoutExpiry(const WriteOptions& options);
+  // 0: the put does not expire.
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
   absl::Status AllowExpiry() override;
   // Values of puts that go to value files (engine_values.cc).
@@ -167,7 +169,8 @@ class Engine final : public DB, private TransactionHost {
   absl::Status AllowValues(uint64_t value_bytes, const WriteOptions& options) EXCLUDES_STATE_LOCK;
   // The stored bytes of values, of which `compressed` says whether any is.
   absl::StatusOr<ValueWriter::Place> AppendStored(std::string_view bytes, bool compressed);
-  absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value,
+  // `expiry_millis`: 0 for a put that does not expire.
+  absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
                             const WriteOptions& options);
   // Puts of values that come in parts (engine_streams.cc): of one that is short, and into a file.
   absl::Status PutGathered(const ColumnFamily& family, std::string_view key, uint64_t value_bytes, ValueSource& source,

@@ -8,18 +8,13 @@
 
 namespace sepal {
 
-namespace {
-
-WriteOptions WithoutExpiry(const WriteOptions& options) {
+WriteOptions Engine::WithoutExpiry(const WriteOptions& options) {
   WriteOptions rest = options;
   rest.ttl.reset();
   rest.expires_at.reset();
   return rest;
 }
 
-}  // namespace
-
-// 0: the put does not expire.
 absl::StatusOr<uint64_t> Engine::ExpiryOf(const Family& family, const WriteOptions& options) {
   const uint64_t now = core_->expiry.NowMillis();
   ASSIGN_OR_RETURN(uint64_t expiry, ExpiryOfPut(options.ttl, options.expires_at, now));

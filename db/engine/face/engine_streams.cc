@@ -75,12 +75,6 @@ class ExactSource {
   uint64_t taken_ = 0;
 };
 
-absl::Status ExpiresInFile() {
-  return absl::InvalidArgumentError(
-      "a value that expires is kept in tables, and is too large to be streamed there: put it without a time to live, "
-      "or use Put; nothing was written");
-}
-
 }  // namespace
 
 absl::Status Engine::PutStream(const ColumnFamily& family, std::string_view key, uint64_t value_bytes,
@@ -89,21 +83,20 @@ absl::Status Engine::PutStream(const ColumnFamily& family, std::string_view key,
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value_bytes));
   if (value_bytes < core_->tuning.streamed_from) return PutGathered(family, key, value_bytes, source, options);
-  if (options.ttl.has_value() || options.expires_at.has_value() || resolved->options.ttl.count() > 0) {
-    return ExpiresInFile();
-  }
-  RETURN_IF_ERROR(AllowValues(value_bytes, options));
+  ASSIGN_OR_RETURN(const uint64_t expiry, ExpiryOf(*resolved, options));
+  if (expiry != 0) RETURN_IF_ERROR(AllowExpiry());
+  const WriteOptions plain = WithoutExpiry(options);
+  RETURN_IF_ERROR(AllowValues(value_bytes, plain));
   RETURN_IF_ERROR(catalog_->Enable(Feature::kValueFiles | Feature::kChunkedValues));
   absl::StatusOr<ValueWriter::Written> written = WriteStream(value_bytes, source);
   absl::Status status = written.status();
   if (written.ok()) {
     Separated separated{.batch = std::string(kBatchHeaderBytes, '\0'), .values = {}, .files = {}};
     separated.files.push_back(std::move(written->file));
-    AppendBatchEntry(&separated.batch, ValueKind::kReference, resolved->id, key,
-                     EncodeValueReference(written->reference));
+    AppendReferringPut(&separated.batch, resolved->id, key, expiry, EncodeValueReference(written->reference));
     const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                            [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
-    status = CommitWatched(separated.batch, options);
+    status = CommitWatched(separated.batch, plain);
     KeepIfInDoubt(status, separated);
   }
   // The file of what was not written.

@@ -35,7 +35,7 @@ absl::StatusOr<ValueWriter::Place> Engine::AppendStored(std::string_view bytes, 
 }
 
 absl::Status Engine::PutSeparated(const Family& family, std::string_view key, std::string_view value,
-                                  const WriteOptions& options) {
+                                  uint64_t expiry_millis, const WriteOptions& options) {
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.column_family = family.name, .key = key}; });
   RETURN_IF_ERROR(AllowValues(value.size(), options));
@@ -45,7 +45,7 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
   ASSIGN_OR_RETURN(ValueWriter::Place place, AppendStored(stored.bytes, stored.compressed()));
   const ValueReference reference = ReferenceTo(place.number, place.offset, stored);
   separated.files.push_back(std::move(place.file));
-  AppendBatchEntry(&separated.batch, ValueKind::kReference, family.id, key, EncodeValueReference(reference));
+  AppendReferringPut(&separated.batch, family.id, key, expiry_millis, EncodeValueReference(reference));
   const absl::Status status = CommitWatched(separated.batch, options);
   KeepIfInDoubt(status, separated);
   return status;
@@ -121,8 +121,8 @@ class Engine::ValueGroup {
   void Refer(const BatchEntry& entry, const StoredValue& stored, const ValueWriter::Place& place, uint64_t at) {
     const ValueReference reference = ReferenceTo(place.number, place.offset + at, stored);
     separated_.values.push_back(reference);
-    AppendBatchEntry(&separated_.batch, ValueKind::kReference, entry.family, entry.key,
-                     EncodeValueReference(reference));
+    AppendBatchEntry(&separated_.batch, ReferringKind(entry.kind), entry.family, entry.key,
+                     WithSameExpiry(entry.kind, entry.value, EncodeValueReference(reference)));
     if (separated_.files.empty() || separated_.files.back() != place.file) separated_.files.push_back(place.file);
   }
 
@@ -147,13 +147,15 @@ absl::StatusOr<Engine::Separated> Engine::Separate(std::string_view batch, const
   bool allowed = false;
   for (BatchEntry entry; reader.Next(&entry);) {
     const auto family = families.find(entry.family);
-    if (family == families.end() || !Separates(*family->second, entry.kind, entry.value)) {
+    std::string_view value = entry.value;
+    TakeExpiry(entry.kind, &value);
+    if (family == families.end() || !Separates(*family->second, entry.kind, value)) {
       RETURN_IF_ERROR(group.AddInline(entry));
       continue;
     }
-    RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
+    RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), value.size()));
     if (!std::exchange(allowed, true)) RETURN_IF_ERROR(AllowValues(batch.size(), options));
-    const CompressedValue compressed(family->second->options.compression, entry.value);
+    const CompressedValue compressed(family->second->options.compression, value);
     RETURN_IF_ERROR(group.Add(entry, compressed.stored()));
   }
   RETURN_IF_ERROR(reader.status());

@@ -227,9 +227,21 @@ absl::Status CatchingUp::TakeLogs() {
 // range tombstones are not known (RangeDeletes).
 bool CatchingUp::MayGoOn() const {
   if (!next_->place.has_value() || state_->VisibleSequence() < history_->visible) return false;
+  if (HasNewNameInThePast()) return false;
   return std::all_of(parts_.begin(), parts_.end(), [this](const auto& entry) {
     const auto before = before_.find(entry.first);
     return before != before_.end() && before->second.flushed_through == entry.second.flushed_through;
+  });
+}
+
+// Whether a named snapshot has come that lies below what was read of the logs: its edit was still being written then.
+// Range tombstones that nothing known stood between have been joined, and deletes that it does not see may be among
+// them.
+bool CatchingUp::HasNewNameInThePast() const {
+  StateLock lock(state_);
+  return std::any_of(next_->state.snapshots.begin(), next_->state.snapshots.end(), [this](const auto& entry) {
+    database_mutex.AssertHeld();
+    return entry.second.sequence < history_->visible && !state_->named_snapshots.contains(entry.first);
   });
 }
 
@@ -297,7 +309,7 @@ absl::Status CatchingUp::CheckValues(Replay* replay, SequenceNumber first, std::
   absl::Status status;
   std::string stored;
   replay->VisitReferences(first, batch, [&](const BatchEntry& entry) {
-    const std::optional<ValueReference> reference = ParseValueReference(entry.value);
+    const std::optional<ValueReference> reference = ReferenceOf(entry.kind, entry.value);
     if (!status.ok() || !reference.has_value()) return;
     status =
         reference->chunked ? core_->values.CheckChunkSums(*reference) : core_->values.ReadStored(*reference, &stored);

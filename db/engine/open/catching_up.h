@@ -68,6 +68,7 @@ class CatchingUp {
   size_t MostOpen() const;
   absl::Status TakeLogs();
   bool MayGoOn() const;
+  bool HasNewNameInThePast() const;
   // False: the logs do not go on from `from`.
   absl::StatusOr<bool> ReplayLogs(const std::vector<LogFile>& logs, std::optional<LogPlace> from);
   Replay::Options HowToReplay(bool goes_on);

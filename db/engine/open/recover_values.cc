@@ -49,7 +49,7 @@ absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch
   absl::Status status;
   std::string stored;
   replay_->VisitReferences(first, batch, [&](const BatchEntry& entry) {
-    const std::optional<ValueReference> reference = ParseValueReference(entry.value);
+    const std::optional<ValueReference> reference = ReferenceOf(entry.kind, entry.value);
     if (!status.ok() || !reference.has_value()) return;  // a batch that is none is told of by the replay
     // Damage is found by the reads that meet it.
     if (ClosedInOrder() && value_files_.contains(reference->file)) return;
@@ -86,13 +86,14 @@ absl::StatusOr<std::string> Opening::WithValuesCopied(SequenceNumber first, std:
   BatchReader reader(batch);
   for (BatchEntry entry; reader.Next(&entry);) {
     const std::optional<ValueReference> reference =
-        wanted.contains(entry.value) && IsReference(entry.kind) ? ParseValueReference(entry.value) : std::nullopt;
+        wanted.contains(entry.value) ? ReferenceOf(entry.kind, entry.value) : std::nullopt;
     if (!reference.has_value() || reference->chunked) {
       AppendBatchEntry(&copied, entry.kind, entry.family, entry.key, entry.value);
       continue;
     }
     ASSIGN_OR_RETURN(const ValueReference copy, CopyValue(*reference));
-    AppendBatchEntry(&copied, entry.kind, entry.family, entry.key, EncodeValueReference(copy));
+    AppendBatchEntry(&copied, entry.kind, entry.family, entry.key,
+                     WithSameExpiry(entry.kind, entry.value, EncodeValueReference(copy)));
   }
   return copied;
 }

@@ -8,6 +8,7 @@
 #include "db/engine/read/database_iterator_impl.h"
 #include "db/engine/read/shown_entry.h"
 #include "db/engine/read/sieving_iterator.h"
+#include "db/format/value_reference.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -225,11 +226,13 @@ void DatabaseIterator::FindNextVisible(bool skip_key) {
 }
 
 ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::ShowMade(Meaning meaning) {
-  const bool refers = meaning == Meaning::kReference;
+  const ValueKind kind = entries_->key().kind();
+  const bool refers = IsReference(kind) && !options_.keys_only;
   const bool shows = !refers || IsWanted(entries_->key().user_key);
   if (refers && shows) {
     at_entry_ = false;
-    BeginAhead(entries_->key().user_key, entries_->value());
+    BeginAhead(entries_->key().user_key, ReferencePart(kind, entries_->value()),
+               ExpiryOf(entries_->key().trailer, entries_->value()));
     CollectForward();
     ShowAhead();
     return true;
@@ -253,15 +256,16 @@ void DatabaseIterator::FindPreviousVisible() {
       break;
     }
     CopyKey(entries_->key().user_key, &key_buffer_);
-    const Meaning meaning =
-        TakeBackward(options_.visible, order_, ClockOf(options_), entries_.get(), &key_buffer_, &value_buffer_).meaning;
+    const TakenVersions taken =
+        TakeBackward(options_.visible, order_, ClockOf(options_), entries_.get(), &key_buffer_, &value_buffer_);
+    const Meaning meaning = taken.meaning;
     if (!entries_->status().ok()) return;
     if (meaning != Meaning::kAbsent) {
       dead_run_.End(key_buffer_, /*after=*/true);
       if (IsShownAsItStands(meaning)) return ShowBuffers();
       if (meaning == Meaning::kOperand) return ShowMergedBackward();
       if (IsWanted(key_buffer_)) {
-        BeginAhead(key_buffer_, value_buffer_);
+        BeginAhead(key_buffer_, value_buffer_, taken.expiry_millis);
         CollectBackward();
         return ShowAhead();
       }
@@ -283,14 +287,21 @@ void DatabaseIterator::ShowMergedBackward() {
 
 // --- values that lie in value files ---
 
-void DatabaseIterator::BeginAhead(std::string_view key, std::string_view reference) {
+void DatabaseIterator::BeginAhead(std::string_view key, std::string_view reference, uint64_t expiry_millis) {
   if (ahead_ == nullptr) ahead_ = std::make_unique<EntriesAhead>(options_.source.core, options_.fill_cache);
-  ahead_->Begin(key, reference);
+  ahead_->Begin(key, reference, expiry_millis);
+}
+
+void DatabaseIterator::PopAhead() {
+  const auto expires = [this] { return ahead_->expiry_millis() != kNoExpiryMillis; };
+  do {
+    ahead_->Pop();
+  } while (!ahead_->empty() && expires() && ClockOf(options_)->NowMillis() >= ahead_->expiry_millis());
 }
 
 ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::NextAhead() {
   if (AnyAhead() && direction_ == Direction::kForward) {
-    ahead_->Pop();
+    PopAhead();
     if (AnyAhead()) {
       ShowAhead();
       return true;
@@ -304,7 +315,7 @@ ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::NextAhead() {
 
 ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::PrevAhead() {
   if (AnyAhead() && direction_ == Direction::kBackward) {
-    ahead_->Pop();
+    PopAhead();
     if (AnyAhead()) {
       ShowAhead();
       return true;
@@ -315,7 +326,7 @@ ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::PrevAhead() {
   return false;
 }
 
-// From the reference where `entries_` stands on. What the clock or a merge operator decides is left for its turn.
+// From the reference where `entries_` stands on. What a merge operator makes is left for its turn.
 void DatabaseIterator::CollectForward() {
   passed_key_.assign(entries_->key().user_key);
   for (entries_->Advance(); entries_->Valid(); entries_->Advance()) {
@@ -324,13 +335,15 @@ void DatabaseIterator::CollectForward() {
       if (!ahead_->MayPass()) return;
       continue;
     }
-    const Meaning meaning = MeaningOf(key.trailer);
-    if (meaning == Meaning::kOperand || meaning == Meaning::kExpiring || IsBehind(key.user_key)) return;
-    if (!ahead_->HasRoomFor(key.user_key, entries_->value())) return;
+    std::string_view payload = entries_->value();
+    const uint64_t expiry = ExpiryOf(key.trailer, payload);
+    const Meaning meaning = MeaningNow(key.trailer, &payload, ClockOf(options_));
+    if (meaning == Meaning::kOperand || IsBehind(key.user_key)) return;
+    if (!ahead_->HasRoomFor(key.user_key, payload)) return;
     if (meaning == Meaning::kValue) {
-      ahead_->AddValue(key.user_key, entries_->value());
+      ahead_->AddValue(key.user_key, payload, expiry);
     } else if (meaning == Meaning::kReference && IsWanted(key.user_key)) {
-      ahead_->AddReference(key.user_key, entries_->value());
+      ahead_->AddReference(key.user_key, payload, expiry);
     } else if (!ahead_->MayPass()) {
       return;
     }
@@ -352,9 +365,10 @@ void DatabaseIterator::CollectBackward() {
       if (!ahead_->MayPass()) return;
       continue;
     }
-    const bool waits = taken.meaning == Meaning::kOperand || MeaningOf(taken.newest) == Meaning::kExpiring;
+    const bool waits = taken.meaning == Meaning::kOperand;
     if (waits || !ahead_->HasRoomFor(key, value)) return entries_->SeekBefore({key, kLastTrailer});
-    taken.meaning == Meaning::kReference ? ahead_->AddReference(key, value) : ahead_->AddValue(key, value);
+    const bool refers = taken.meaning == Meaning::kReference;
+    refers ? ahead_->AddReference(key, value, taken.expiry_millis) : ahead_->AddValue(key, value, taken.expiry_millis);
   }
 }
 

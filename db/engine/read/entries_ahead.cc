@@ -9,25 +9,25 @@
 
 namespace sepal {
 
-void EntriesAhead::Begin(std::string_view key, std::string_view reference) {
+void EntriesAhead::Begin(std::string_view key, std::string_view reference, uint64_t expiry_millis) {
   const bool first = most_references_ == 1 && entries_.empty();
   if (!first) most_references_ = std::min(2 * most_references_, kMostReferences);
   Drop();
-  AddReference(key, reference);
+  AddReference(key, reference, expiry_millis);
 }
 
-void EntriesAhead::AddReference(std::string_view key, std::string_view reference) {
+void EntriesAhead::AddReference(std::string_view key, std::string_view reference, uint64_t expiry_millis) {
   // What is no reference is one whose value cannot be fetched.
   const ValueReference parsed = ParseValueReference(reference).value_or(ValueReference());
-  entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
+  entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size()), expiry_millis});
   references_.push_back(parsed);
   core_->values.Prefetch(parsed);
   value_bytes_ += parsed.stored_bytes;
   inline_run_ = 0;
 }
 
-void EntriesAhead::AddValue(std::string_view key, std::string_view value) {
-  entries_.push_back({Hold(key), Hold(value), kNone});
+void EntriesAhead::AddValue(std::string_view key, std::string_view value, uint64_t expiry_millis) {
+  entries_.push_back({Hold(key), Hold(value), kNone, expiry_millis});
   ++inline_run_;
 }
 

@@ -2,7 +2,8 @@
 // in value files are read together.
 //
 // The iterator takes a batch in its direction, shows one after another, and takes the next. Each batch is twice as
-// large as the one before it, and the first after a seek is of one entry: then nothing is read that is not shown.
+// large as the one before it, and the first after a seek is of one entry: then nothing is read that is not shown. An
+// entry may expire before its turn: the iterator asks the clock again then.
 // Reading together is a hint (db/act/files/value_window.h): a value that it did not bring is read when it is shown, and
 // only then can it fail.
 //
@@ -18,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "db/act/files/value_window.h"
 #include "db/engine/core/core.h"
+#include "db/format/expiring_value.h"
 #include "db/format/value_reference.h"
 #include "util/cache/block_cache.h"
 
@@ -38,7 +40,7 @@ class EntriesAhead {
   }
 
   // Begins a batch with an entry whose value the reference is to. Requires empty().
-  void Begin(std::string_view key, std::string_view reference);
+  void Begin(std::string_view key, std::string_view reference, uint64_t expiry_millis);
   // Whether another entry fits, and is worth it; then it may be added. An entry of several sources that is none may be
   // passed, a bounded number of times for each batch.
   bool HasRoomFor(std::string_view key, std::string_view value) const {
@@ -46,11 +48,13 @@ class EntriesAhead {
            bytes_.size() + key.size() + value.size() <= kMostHeldBytes;
   }
   bool MayPass() { return passed_++ < kPassedPerReference * most_references_; }
-  void AddReference(std::string_view key, std::string_view reference);
-  void AddValue(std::string_view key, std::string_view value);
+  void AddReference(std::string_view key, std::string_view reference, uint64_t expiry_millis);
+  void AddValue(std::string_view key, std::string_view value, uint64_t expiry_millis);
 
   // The first entry, which the iterator shows; the rest follow.
   bool empty() const { return shown_ == entries_.size(); }
+  // Or kNoExpiryMillis.
+  uint64_t expiry_millis() const { return entries_[shown_].expiry_millis; }
   std::string_view key() const { return Bytes(entries_[shown_].key); }
   // Of an entry whose value lies with it, until the batch ends.
   std::string_view value() const { return Bytes(entries_[shown_].value); }
@@ -77,6 +81,7 @@ class EntriesAhead {
     Span key;
     Span value;                  // or the reference's bytes
     uint32_t reference = kNone;  // its place in `references_`
+    uint64_t expiry_millis = kNoExpiryMillis;
   };
 
   CachePin TakeFromWindow(uint32_t reference);

@@ -223,13 +223,11 @@ class HeldWalk {
     const auto next = sees + 1;
     if (next != moments_.snapshots.end() && *next < *hidden) return;
     Sum& sum = held_[*sees];
-    if (meaning == Meaning::kReference) {
-      const std::optional<ValueReference> reference = ParseValueReference(payload);
-      if (reference.has_value()) sum.separated_bytes += reference->stored_bytes;
-    }
     std::string_view value = payload;
     // What has expired is absent at every moment, and kept for none.
     if (meaning == Meaning::kExpiring && MeaningNow(key.trailer, &value, &core_->expiry) == Meaning::kAbsent) return;
+    const std::optional<ValueReference> reference = ReferenceOf(key.kind(), payload);
+    if (reference.has_value()) sum.separated_bytes += reference->stored_bytes;
     sum.entry_bytes += key.user_key.size() + payload.size();
   }
 

@@ -23,8 +23,8 @@ struct Candidate {
 // More runs than this are asked in several rounds.
 constexpr size_t kRound = 32;
 
-void TakeOther(Meaning meaning, std::string_view value, PointResult* result) {
-  switch (meaning) {
+void TakeOther(Trailer trailer, std::string_view value, PointResult* result) {
+  switch (MeaningOf(trailer)) {
     case Meaning::kValue:
     case Meaning::kAbsent:
       result->kind = PointResult::Kind::kAbsent;
@@ -34,6 +34,7 @@ void TakeOther(Meaning meaning, std::string_view value, PointResult* result) {
       break;
     case Meaning::kExpiring:
       result->kind = PointResult::Kind::kExpiring;
+      result->refers = MeaningUntilExpiry(trailer) == Meaning::kReference;
       result->value = value;
       break;
     case Meaning::kReference:
@@ -51,7 +52,7 @@ void Take(Trailer trailer, std::string_view value, PointResult* result) {
     result->kind = PointResult::Kind::kFound;
     result->value = value;
   } else {
-    TakeOther(meaning, value, result);
+    TakeOther(trailer, value, result);
   }
 }
 
@@ -106,7 +107,8 @@ bool TakeHit(TableHit* hit, PointResult* result) {
 void Expire(Core* core, PointResult* result) {
   const ExpiringValue expiring = ParseExpiringValue(result->value);
   const bool there = core->expiry.NowMillis() < expiring.expiry_millis;
-  result->kind = there ? PointResult::Kind::kFound : PointResult::Kind::kAbsent;
+  const PointResult::Kind until = result->refers ? PointResult::Kind::kReference : PointResult::Kind::kFound;
+  result->kind = there ? until : PointResult::Kind::kAbsent;
   result->value = there ? expiring.value : std::string_view();
   result->expiry_millis = there ? expiring.expiry_millis : 0;
 }
@@ -161,11 +163,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
     if (result->kind == PointResult::Kind::kOperand) {
       return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
     }
-    if (result->kind == PointResult::Kind::kReference) {
-      if (options.keeps_reference) return absl::OkStatus();
+    if (result->kind == PointResult::Kind::kExpiring) Expire(core, result);
+    if (result->kind == PointResult::Kind::kReference && !options.keeps_reference) {
       return FetchResult(core, key.user_key, options, result);
     }
-    Expire(core, result);
   }
   return absl::OkStatus();
 }

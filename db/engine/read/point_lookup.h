@@ -23,6 +23,7 @@ struct PointResult {
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
+  bool refers = false;           // of kExpiring: it refers to its value
   uint64_t expiry_millis = 0;    // of what was found, if it expires and nothing was merged into it
   SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};
@@ -32,9 +33,9 @@ struct PointResult {
 };
 
 // The value of the key, or that it is absent (or `kMaybe`, or `kRefused`, by the family's filter), its merges resolved
-// (merged_lookup.h). With `keeps_reference` it may be kReference, with the reference for a value: the family's filter was
-// not asked then.
-// `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
+// (merged_lookup.h). With `keeps_reference` it may be kReference, with the reference for a value: the family's filter
+// was not asked then. `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling
+// thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
 

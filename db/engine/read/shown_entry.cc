@@ -12,11 +12,12 @@ TakenVersions TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadCl
   for (; entries->Valid() && order.Equal(entries->key().user_key, *key); entries->Retreat()) {
     if (entries->key().sequence() > visible) continue;
     std::string_view payload = entries->value();
-    taken.newest = entries->key().trailer;
-    taken.meaning = MeaningNow(taken.newest, &payload, clock);
+    const Trailer trailer = entries->key().trailer;
+    taken.meaning = MeaningNow(trailer, &payload, clock);
     if (taken.meaning != Meaning::kValue && taken.meaning != Meaning::kReference) continue;
     key->assign(entries->key().user_key);
     value->assign(payload);
+    taken.expiry_millis = ExpiryOf(trailer, entries->value());
   }
   return taken;
 }

@@ -13,8 +13,8 @@
 namespace sepal {
 
 struct TakenVersions {
-  Meaning meaning = Meaning::kAbsent;  // never kExpiring: the clock was asked
-  Trailer newest = 0;                  // of the newest visible version; 0: there is none
+  Meaning meaning = Meaning::kAbsent;        // never kExpiring: the clock was asked
+  uint64_t expiry_millis = kNoExpiryMillis;  // of a value, or a reference to one
 };
 // Takes `entries` from the oldest version of `*key` to before all of them. Of a value, or a reference to one, `*key` is
 // as its version spells it, and `*value` has it.
@@ -30,7 +30,8 @@ inline bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
   return meaning == Meaning::kAbsent;
 }
 
-// The value of the key where `entries` stands: one that expires and has not done so yet, or what operands make.
+// The value of the key where `entries` stands: one that expires and has not done so yet, but for a reference, or what
+// operands make.
 absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, std::string_view key,
                        InternalIterator* entries, std::string* value);
 

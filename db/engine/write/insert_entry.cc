@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "db/engine/write/fold_into_memtable.h"
+#include "db/format/value_reference.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -19,7 +20,7 @@ void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequenc
 
 ValueReference AddReference(ValueStore* values, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
                             uint64_t hash, const InsertHint& hint) {
-  const std::optional<ValueReference> reference = ParseValueReference(entry.value);
+  const std::optional<ValueReference> reference = ReferenceOf(entry.kind, entry.value);
   SEPAL_CHECK(reference.has_value());  // the batch was checked
   values->HoldFor(memtable, *reference);
   memtable->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);

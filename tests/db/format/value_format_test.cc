@@ -229,6 +229,45 @@ TEST(ValueFormatTest, ABatchOfALogHasReferencesAndAUsersHasNone) {
   EXPECT_TRUE(absl::IsDataLoss(of_broken.status()));
 }
 
+TEST(ValueFormatTest, AnExpiringReferenceIsAnExpiryAndAReference) {
+  const std::string reference = EncodeValueReference({FileNumber(2), 64, 5, 1});
+  std::string batch(kBatchHeaderBytes, '\0');
+  AppendReferringPut(&batch, ColumnFamilyId(1), "k", 0x010203040506, reference);
+  EXPECT_EQ(ToHex(batch), "010000000801016b0e0605040302010002400501000000");
+  BatchReader reader(batch);
+  BatchEntry entry;
+  ASSERT_TRUE(reader.Next(&entry));
+  EXPECT_EQ(entry.kind, ValueKind::kExpiringReference);
+  EXPECT_EQ(ReferenceOf(entry.kind, entry.value), ParseValueReference(reference));
+  EXPECT_EQ(ReferenceOf(ValueKind::kExpiringPut, entry.value), std::nullopt);
+  std::string_view rest = entry.value;
+  EXPECT_EQ(TakeExpiry(entry.kind, &rest), 0x010203040506u);
+  EXPECT_EQ(rest, reference);
+  bool expires = false, own = false;
+  EXPECT_TRUE(CheckBatch(batch, &expires, &own).ok());
+  EXPECT_TRUE(expires && own);
+  EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(batch).status()));
+  // With another reference, or the value itself, it expires as it did.
+  EXPECT_EQ(ToHex(WithSameExpiry(entry.kind, entry.value, "v")), "06050403020176");
+  EXPECT_EQ(WithSameExpiry(ValueKind::kReference, reference, "v"), "v");
+  for (const ValueKind kind : {ValueKind::kPut, ValueKind::kReference}) {
+    EXPECT_EQ(ReferringKind(kind), ValueKind::kReference);
+    EXPECT_EQ(InlineKind(kind), ValueKind::kPut);
+  }
+  EXPECT_EQ(InlineKind(ReferringKind(ValueKind::kExpiringPut)), ValueKind::kExpiringPut);
+  std::string put(kBatchHeaderBytes, '\0');
+  AppendReferringPut(&put, ColumnFamilyId(1), "k", 0, reference);
+  EXPECT_EQ(ToHex(put), "010000000501016b080002400501000000") << "one that does not expire";
+}
+
+TEST(ValueFormatTest, ABatchWithAShortExpiringReferenceIsRefused) {
+  for (size_t bytes = 0; bytes < kExpiryBytes + kLeastReferenceBytes; ++bytes) {
+    std::string batch(kBatchHeaderBytes, '\0');
+    AppendBatchEntry(&batch, ValueKind::kExpiringReference, ColumnFamilyId(0), "k", std::string(bytes, '\1'));
+    EXPECT_TRUE(absl::IsDataLoss(CheckBatch(batch))) << bytes;
+  }
+}
+
 TEST(ValueFormatTest, AnEditSaysThatThereAreValueFilesAndWhatATableRefersTo) {
   VersionEdit edit;
   edit.features |= Feature::kValueFiles;

@@ -243,10 +243,6 @@ class WalDumpVerb final : public Verb {
     return reader.status();
   }
 
-  static std::optional<ValueReference> ReferenceOf(const BatchEntry& entry) {
-    return IsReference(entry.kind) ? ParseValueReference(entry.value) : std::nullopt;
-  }
-
   static std::string HowStored(const ValueReference& reference) {
     if (!reference.compressed()) return "";
     return absl::StrFormat(", %d as %s,", reference.stored_bytes, Name(reference.codec));
@@ -258,7 +254,7 @@ class WalDumpVerb final : public Verb {
                            shown(entry.key));
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) out << absl::StrFormat(" until %d ms", *expiry);
-    if (const auto reference = ReferenceOf(entry)) {
+    if (const auto reference = ReferenceOf(entry.kind, entry.value)) {
       out << absl::StrFormat(" (%d bytes%s at %d of %s)", reference->value_bytes(), HowStored(*reference),
                              reference->offset, ValueFileName(reference->file));
     } else if (HasValue(entry.kind)) {
@@ -275,7 +271,7 @@ class WalDumpVerb final : public Verb {
     line["key"] = BytesJson(entry.key);
     std::string_view value = entry.value;
     if (const auto expiry = TakeExpiry(entry.kind, &value)) line["expires_at_millis"] = *expiry;
-    const auto reference = ReferenceOf(entry);
+    const auto reference = ReferenceOf(entry.kind, entry.value);
     line["value_bytes"] = reference.has_value() ? reference->value_bytes() : value.size();
     if (reference.has_value()) {
       line["value_file"] = ValueFileName(reference->file);
