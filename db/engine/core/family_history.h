@@ -1,8 +1,8 @@
 // How far back one family can be read.
 //
-// Law: a job drops what only readers below the floor see, and raises the floor before it reads which snapshots there
-// are; a reader of the past takes a snapshot before it reads the floor. So either the job keeps what the reader sees,
-// or the reader is refused.
+// Law: a job drops only versions that no reader at or above the floor sees, and raises the floor before it reads the
+// list of snapshots; a reader of the past takes a snapshot before it reads the floor. So either the job keeps what the
+// reader sees, or the reader is refused.
 //
 // Safe for concurrent use.
 #pragma once
@@ -19,7 +19,7 @@ namespace sepal {
 
 class FamilyHistory {
  public:
-  // `marks` must outlive it; null: nothing is ever given up.
+  // `marks` must outlive this; if null, no history is ever given up.
   FamilyHistory(const FamilySchema& schema, TimeMarkList* marks)
       : marks_(marks),
         millis_(schema.history_millis),
@@ -30,27 +30,26 @@ class FamilyHistory {
 
   uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }
   bool on() const { return millis() > 0; }
-  // Where it began: since then there are time marks.
+  // The sequence number at which the history began; time marks exist from there on.
   SequenceNumber begun() const { return SequenceNumber(begun_.load(std::memory_order_relaxed)); }
-  // As of any number from here on, the family can be read.
+  // The lowest sequence number as of which the family can be read.
   SequenceNumber floor() const { return SequenceNumber(floor_.load(std::memory_order_seq_cst)); }
-  // Below which no reader of the past can stand any more, or to which the next job may raise the floor; of a family
-  // without history, `last`.
+  // Returns the number to which the next job may raise the floor, or `last` for a family without history.
   SequenceNumber Due(SequenceNumber last) const {
     if (!on()) return last;
     const SequenceNumber due = marks_ != nullptr ? marks_->FloorOf(millis(), last) : SequenceNumber(0);
     return std::min(std::max(floor(), due), last);
   }
-  // For a job that begins, before it reads which snapshots there are: gives up what is due. Returns what Limit does.
+  // Called by a job before it reads the list of snapshots: raises the floor to what is due. Returns the same as Limit.
   SequenceNumber GiveUp(SequenceNumber last) {
     if (!on()) return last;
     const SequenceNumber due = Due(last);
     Raise(due);
     return due;
   }
-  // Of the family's updates up to `last`, readers to come stand at the result or above, but for those of snapshots.
+  // Returns the lowest sequence number, at most `last`, as of which a reader without a snapshot may still read.
   SequenceNumber Limit(SequenceNumber last) const { return on() ? std::min(floor(), last) : last; }
-  // What the manifest of a database that another process writes says by now.
+  // Adopts the latest record of a manifest that another process writes.
   void Follow(const FamilySchema& schema) {
     begun_.store(schema.history_begun.value(), std::memory_order_relaxed);
     floor_.store(schema.history_floor.value(), std::memory_order_seq_cst);
