@@ -153,7 +153,7 @@ void CompactionRunner::Conclude(Job* job) {
     state_->Tell([&](EventListener& listener) { listener.OnError("filter with context", result.filter_status); });
   }
   if (!absl::IsDataLoss(event.status)) {
-    slots_->Judge({&job->family, 1}, event.status, "compaction");
+    slots_->StopOnFailure({&job->family, 1}, event.status, "compaction");
     return;
   }
   const std::string_view what = job->progress != nullptr ? "compaction of a range" : "compaction, which is put off";

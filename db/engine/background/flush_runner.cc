@@ -205,7 +205,7 @@ void FlushRunner::Conclude(Job* job) {
       if (job->flushed[i].left_out.ok()) table_dropper_.Drop(job->families[i]);
     }
   }
-  slots_->Judge(job->families, job->status, "flush");
+  slots_->StopOnFailure(job->families, job->status, "flush");
 }
 
 absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::TryFlush(const Job& job) {
@@ -214,8 +214,8 @@ absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::TryFlush(const Jo
   const PauseGate::Section section(pause_, job.calm ? PauseGate::Work::kFirstFlush : PauseGate::Work::kFlush);
   const Taken taken(this, job.families);
   absl::StatusOr<std::vector<Flushed>> flushed = Flush(taken);
-  // Judged before another flush may take the memtables, because a flush that has failed for good is not tried again.
-  if (!absl::IsResourceExhausted(flushed.status())) slots_->Judge(job.families, flushed.status(), "flush");
+  // Checked before another flush may take the memtables, because a flush that has failed for good is not tried again.
+  if (!absl::IsResourceExhausted(flushed.status())) slots_->StopOnFailure(job.families, flushed.status(), "flush");
   return flushed;
 }
 

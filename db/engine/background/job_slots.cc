@@ -88,7 +88,7 @@ absl::Status JobSlots::CheckSpace(uint64_t bytes_needed) const {
       absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
 }
 
-absl::Status JobSlots::WhetherToWait(Families families, RangeProgress* progress) const {
+absl::Status JobSlots::CheckMayWait(Families families, RangeProgress* progress) const {
   if (cancelled()) return BeingClosed();
   if (AllDropped(families)) return families.front()->CheckThere();
   if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
@@ -138,7 +138,7 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families
   if (tries->for_memory == kMostTriesForMemory) {
     return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
   }
-  const absl::Status why_not = WhetherToWait(families, progress);
+  const absl::Status why_not = CheckMayWait(families, progress);
   if (!why_not.ok()) {
     NoteWait(work, false, tries);
     return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
@@ -147,7 +147,7 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families
   return std::nullopt;
 }
 
-void JobSlots::Judge(Families families, const absl::Status& status, std::string_view what) {
+void JobSlots::StopOnFailure(Families families, const absl::Status& status, std::string_view what) {
   const bool is_void = absl::IsCancelled(status) || AllDropped(families);
   if (!status.ok() && !is_void) state_->Stop(status, what);
 }

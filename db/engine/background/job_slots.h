@@ -84,7 +84,7 @@ class JobSlots {
                                                  RangeProgress* progress, Tries* tries,
                                                  const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
   // A failure of `what` ends all writing, unless the work was given up or all its families are gone.
-  void Judge(Families families, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
+  void StopOnFailure(Families families, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
   // Removes the new tables of an edit that was refused, for lack of space or because the family is gone, as the edit
   // never took effect. After a failure that ended all writing the edit may be on the disk, so the tables must stay.
   void DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables);
@@ -107,7 +107,7 @@ class JobSlots {
   void NoteWait(BackgroundWork work, bool for_space, Tries* tries) EXCLUDES_STATE_LOCK;
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Returns why work should wait no longer for space; ok if it should wait.
-  absl::Status WhetherToWait(Families families, RangeProgress* progress) const;
+  absl::Status CheckMayWait(Families families, RangeProgress* progress) const;
   // Reports that work waits for `what`, "space" or "memory".
   void TellOfWait(std::string_view what, const absl::Status& status) const;
   // Frees what became free, and tells listeners of a change of the throttle.
