@@ -17,7 +17,7 @@ void EntriesAhead::Begin(std::string_view key, std::string_view reference) {
 }
 
 void EntriesAhead::AddReference(std::string_view key, std::string_view reference) {
-  // What is no reference is one whose value cannot be fetched.
+  // An unparsable reference becomes an empty one, whose value cannot be fetched.
   const ValueReference parsed = ParseValueReference(reference).value_or(ValueReference());
   entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
   references_.push_back(parsed);
@@ -58,7 +58,7 @@ EntriesAhead::Span EntriesAhead::Hold(std::string_view bytes) {
   return span;
 }
 
-// A single key may have been larger than what is held.
+// Frees the buffer if a single key made it larger than the limit.
 void EntriesAhead::Drop() {
   bytes_.clear();
   if (bytes_.capacity() > 2 * kMostHeldBytes) bytes_.shrink_to_fit();
