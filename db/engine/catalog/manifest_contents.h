@@ -4,6 +4,7 @@
 // It holds versions and makes the edits on demand: creating it costs nothing per table, so that neither the time under
 // the mutex nor the memory used grows with the number of tables. The tables and key bytes of an edit are limited, so
 // that the memory that writing and reading a manifest takes does not grow with the database.
+//
 // Not safe for concurrent use.
 #pragma once
 

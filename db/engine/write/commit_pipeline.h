@@ -3,6 +3,7 @@
 // One short critical section takes a batch through all four, in order. Nothing sleeps in it, and the only sync in it is
 // that of a new log's header when a memtable is switched; if the log's storage is remote, not even that, since the next
 // log is always made ahead. A writer with `sync` then waits for the log, where one sync serves all waiting writers.
+//
 // Laws:
 //   - a batch is in the log before it is in a memtable, unless it has `disable_wal`, and in all memtables before it is
 //     visible;
