@@ -112,7 +112,7 @@ absl::Status RemoveDatabaseFiles(Directory* directory) {
   return directory->Sync();
 }
 
-// Parses the name of a file that a repair has set aside, possibly with a number appended to make it unique.
+// Parses the name of a file that a repair has put aside, possibly with a number appended to make it unique.
 std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
   const size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
@@ -120,7 +120,7 @@ std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
 }
 
 struct PutAside {
-  std::unique_ptr<Directory> directory;  // null if nothing was set aside
+  std::unique_ptr<Directory> directory;  // null if nothing was put aside
   std::vector<std::string> names;
 };
 
