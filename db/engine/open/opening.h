@@ -1,4 +1,18 @@
 // Opening a database: lock, guard, manifest, logs, tables for replayed updates, a new manifest, a new log.
+//
+// The order, and the reasons for it:
+//   1. the logs' headers are listed before the manifest is read, so that what they say of it is older;
+//   2. updates of the logs above each family's flushed-through mark are written anew and synced: many of them through
+//      memtables into tables, a few into memtables and the new log. The old logs are not trusted any more, because
+//      after a failed sync the page cache may hold what the disk lacks;
+//   3. the new log is made before the new manifest names it as the minimum;
+//   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
+//   5. only then are old manifests, logs and stray tables removed, and writes accepted.
+// A crash between any two steps leaves a database that opens to the same contents: until step 4 the logs hold some
+// batches twice, with the same sequence numbers (log_recovery.h). An opening that fails before step 4 removes its
+// tables. Before step 2 the guard is made, if a new or an older database has none (guard.h).
+//
+// Read-only, nothing is written: the updates of the logs stay in memtables.
 #pragma once
 
 #include <algorithm>
