@@ -22,8 +22,8 @@
 
 namespace sepal {
 
-// What a job must keep versions for that writes updates up to `last`: those of `snapshots`, which ascend, that are
-// before it, and it.
+// Returns the sequence numbers for which a job must keep versions that writes updates up to `last`: those of
+// `snapshots`, which ascend, before it, and `last` itself.
 std::vector<SequenceNumber> StandingThrough(std::span<const SequenceNumber> snapshots, SequenceNumber last);
 
 // Ascending, without duplicates.
@@ -31,8 +31,8 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
-  // The snapshot keeps `owner` alive, and `owner` identifies its database. In a child made by `fork` it is not listed.
-  // `views`: what it is a snapshot of, where that is not simply the database's newest; it keeps that too.
+  // The snapshot keeps `owner` alive, and `owner` identifies its database. In a forked child it is not listed. `views`:
+  // what it is a snapshot of, unless that is the database's newest state; it keeps that alive too.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
                                        std::shared_ptr<const JointView> views = nullptr);
   // Ascending, without duplicates.
@@ -46,7 +46,7 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // Identifies the database of a snapshot.
   static const void* OwnerOf(const Snapshot* snapshot);
-  // Null: it was taken without.
+  // Null if it was taken without views.
   static const JointView* ViewsOf(const Snapshot* snapshot);
 
  private:
