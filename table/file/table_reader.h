@@ -48,9 +48,9 @@ struct TableReaderOptions {
   std::optional<uint64_t> cache_file = {};
   // May be null: reads load only what they need.
   ReadAroundCredit* read_around = nullptr;
-  // Where the users' iterators read ahead; null: without a bound that they share.
+  // Where the users' iterators read ahead; if null, they share no limit.
   WindowPool* windows = nullptr;
-  // A read takes a round trip (Capabilities::remote): few large ones are better, and what comes next is asked for
+  // A read takes a round trip (Capabilities::remote), so few large reads are better, and following data is requested
   // ahead.
   bool remote = false;
 };
@@ -67,7 +67,7 @@ struct TableLookupOptions {
   bool fill_cache = true;
   // Use only what is in memory; what is not there counts as "maybe".
   bool cached_only = false;
-  // Leave a value that lies in a value file where it is (db/engine/read/point_lookup.h).
+  // Leave a separated value in its value file (db/engine/read/point_lookup.h).
   bool keeps_reference = false;
 };
 
@@ -90,7 +90,7 @@ class TableReader {
   static absl::StatusOr<std::shared_ptr<TableReader>> Open(TableReaderOptions options,
                                                            std::unique_ptr<ReadableFile> file);
   ~TableReader();
-  // Has the store fetch what Open reads of a remote file of so many bytes, and does not wait.
+  // Makes the store fetch what Open reads of a remote file of that size, without waiting.
   static void AskForOpening(const ReadableFile& file, uint64_t file_bytes);
 
   // Prefetches the guard's line for the key, if the guard is in memory.
@@ -111,8 +111,8 @@ class TableReader {
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, but blocks that were not cached are not kept
-    // For a caller that replaces the table. Reads ahead, and takes from the cache what is there; such a block then
-    // leaves the cache unless another reader has found it lately.
+    // For a caller that replaces the table. Reads ahead, and uses cached blocks, which then leave the cache unless
+    // another reader has found them lately.
     kCompaction,
   };
   // The iterator holds `self`. It reads ahead at most `window_bytes`, or one block.

@@ -81,9 +81,9 @@ struct TableReader::Impl {
   absl::Status ReadFooter(std::string_view tail);
   absl::Status ReadProperties(std::string_view tail);
   absl::Status ReadRoot(std::string_view tail);
-  // Puts what lookups need first into the cache, as far as it lies at the file's end.
+  // Puts what lookups need first into the cache, as far as it is at the file's end.
   void KeepTail(std::string_view tail) const;
-  // Of a remote file: has the store fetch a unit that is about to be read, unless the cache has it.
+  // For a remote file: makes the store fetch a unit that is about to be read, unless it is cached.
   void AskAhead(BlockHandle handle) const;
   // Decodes a unit from the bytes at the file's end, or reads it from the file if they do not contain it.
   absl::StatusOr<BlockBuffer> FromTail(std::string_view tail, BlockHandle handle, UnitKind kind) const;

@@ -23,8 +23,8 @@
 // - lazy leveling with the default fanout of 1: 1 (flush) + (L - 1) (upper levels) + less than 1 for the last level;
 //   one more if the amount of live data is unknown (below). For overwritten data, with a = max_space_amplification: 1 +
 //   (upper levels) + a / (a - 1). Runs that a read meets, while compaction keeps up: at most runs_per_level * L + 1;
-// - universal: 1 + log_r(n / m), where n are all bytes and m is a memtable; with the space bound, up to 1 + 1 + log_a(n
-//   / m). Runs that a read meets: at most runs_per_level for each level.
+// - universal: 1 + log_r(n / m), where n are all bytes and m is a memtable; with the space bound, up to
+//   1 + 1 + log_a(n / m). Runs that a read meets: at most runs_per_level for each level.
 //
 // One table. Level i >= 1 has the target
 //     Target(i) = 4 * memtable_bytes * fanout^(i - 1)
