@@ -121,8 +121,8 @@ class Repairing {
   absl::StatusOr<bool> IsWhole(const std::shared_ptr<TableReader>& table, bool refers);
   // Returns whether all values of a table are where it says; notes the files that have them.
   absl::StatusOr<bool> ValuesAreThere(const std::shared_ptr<TableReader>& table);
-  // Checks an entry with a reference, `*value`. If the value is elsewhere, `*value` becomes the new reference, stored
-  // in `*settled`. Returns false if the value is lost, which is reported. `where`: the file that has the entry.
+  // Of the entry of a key, whose bytes are `*value`: `*value` becomes the reference to take in its place, kept in
+  // `*settled`, where it is another. False: the value is lost, which is told. `where`: what has the entry.
   absl::StatusOr<bool> SettleReference(const FamilyState& family, std::string_view key, std::string_view where,
                                        std::string_view* value, std::string* settled);
   absl::StatusOr<bool> SettleLogged(ColumnFamilyId id, std::string_view key, std::string_view* value,

@@ -56,8 +56,8 @@ class Replay {
     size_t memtable_bytes = 0;
     // Called for each reference to a value that goes into a memtable.
     std::function<void(MemTable* memtable, std::string_view reference)> on_reference = nullptr;
-    // Called for each reference that would go into a memtable to be flushed. If it returns false, the update is left
-    // out; otherwise `*value` may be set to another reference, stored in `*settled`. If null, references are kept.
+    // Asked about each reference that would go into a memtable to be flushed: false, the update is left out; else
+    // `*value` may be set to another reference, kept in `*settled`. Null: it goes as it is.
     std::function<absl::StatusOr<bool>(ColumnFamilyId id, std::string_view key, std::string_view* value,
                                        std::string* settled)>
         settle_reference = nullptr;

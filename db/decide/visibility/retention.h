@@ -18,8 +18,8 @@
 //   - an expiring put is as a put, but no operand is folded into it. Once it has expired (`expired_through_millis`), it
 //     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then;
 //   - a reference is as a put, but no operand is folded into it, and no filter asked about it;
-//   - a put that is kept, but that the family's filter refuses to all who see it (entry_filter.h), becomes a delete of
-//     its sequence number, or is dropped where a delete would be.
+//   - a put that is kept, but that the family's filter refuses to all readers that see it (entry_filter.h), becomes a
+//     delete of its sequence number, or is dropped where a delete would be.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //

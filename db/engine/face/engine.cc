@@ -82,7 +82,7 @@ void Engine::LetGoInChild() {
                            std::move(transactions_), core_));
 }
 
-// --- who may call ---
+// --- checks of calls ---
 
 absl::Status Engine::CheckWritable() const {
   RETURN_IF_ERROR(CheckOpen());

@@ -315,7 +315,7 @@ ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::PrevAhead() {
   return false;
 }
 
-// Collects from the reference at `entries_` onward. Entries that need the clock or a merge operator are left for later.
+// From the reference where `entries_` stands on. What the clock or a merge operator decides is left for its turn.
 void DatabaseIterator::CollectForward() {
   passed_key_.assign(entries_->key().user_key);
   for (entries_->Advance(); entries_->Valid(); entries_->Advance()) {

@@ -181,9 +181,9 @@ class DatabaseIterator : public Iterator {
     return options_.key_filter == nullptr || options_.key_filter->MayContain(key);
   }
   bool AnyAhead() const { return ahead_ != nullptr && !ahead_->empty(); }
-  // Begins a batch with the key that has the reference; CollectForward or CollectBackward continues it.
+  // Begins a batch with the key that has the reference; what follows is up to Collect.
   void BeginAhead(std::string_view key, std::string_view reference);
-  // Step within the batch, if there is one in this direction; false if the step must be made outside of it.
+  // Steps in the batch, if there is one in this direction; false: the step has to be made without.
   bool NextAhead();
   bool PrevAhead();
   void CollectForward();

@@ -17,7 +17,7 @@ void EntriesAhead::Begin(std::string_view key, std::string_view reference) {
 }
 
 void EntriesAhead::AddReference(std::string_view key, std::string_view reference) {
-  // An unparsable reference becomes an empty one, whose value cannot be fetched.
+  // What is no reference is one whose value cannot be fetched.
   const ValueReference parsed = ParseValueReference(reference).value_or(ValueReference());
   entries_.push_back({Hold(key), Hold(reference), static_cast<uint32_t>(references_.size())});
   references_.push_back(parsed);

@@ -1,10 +1,10 @@
 // Entries that an iterator has taken from its sources in advance, so that their values in value files are read
 // together.
 //
-// The iterator takes a batch in its direction, shows one entry after another, and takes the next batch. Each batch is
-// twice as large as the one before, and the first after a seek has one entry, so that nothing is read in vain. Reading
-// together is a hint (db/act/files/value_window.h): a value that it did not bring is read when it is shown, and only
-// then can the read fail.
+// The iterator takes a batch in its direction, shows one after another, and takes the next. Each batch is twice as
+// large as the one before it, and the first after a seek is of one entry: then nothing is read that is not shown.
+// Reading together is a hint (db/act/files/value_window.h): a value that it did not bring is read when it is shown, and
+// only then can it fail.
 //
 // Holds at most kMostHeldBytes of keys and values besides the window, which belongs to the pool of windows. Used by one
 // thread.
@@ -38,10 +38,10 @@ class EntriesAhead {
     most_references_ = 1;
   }
 
-  // Begins a batch with an entry that has a reference. Requires empty().
+  // Begins a batch with an entry whose value the reference is to. Requires empty().
   void Begin(std::string_view key, std::string_view reference);
-  // Returns whether another entry fits and is worth taking; only then may it be added. Entries that are not shown may
-  // be skipped, a bounded number of times per batch.
+  // Whether another entry fits, and is worth it; then it may be added. An entry of several sources that is none may be
+  // passed, a bounded number of times for each batch.
   bool HasRoomFor(std::string_view key, std::string_view value) const {
     return references_.size() < most_references_ && value_bytes_ < kMostValueBytes && inline_run_ < kMostInlineRun &&
            bytes_.size() + key.size() + value.size() <= kMostHeldBytes;
@@ -76,8 +76,8 @@ class EntriesAhead {
   };
   struct Entry {
     Span key;
-    Span value;                  // or the bytes of the reference
-    uint32_t reference = kNone;  // its index in `references_`
+    Span value;                  // or the reference's bytes
+    uint32_t reference = kNone;  // its place in `references_`
   };
 
   CachePin TakeFromWindow(uint32_t reference);

@@ -23,18 +23,18 @@ struct PointResult {
   // The memtable in which the entry was found and its value lies; null if the value is in a cached block of a table.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
-  uint64_t expiry_millis = 0;    // of the found put, if it expires and nothing was merged into it
-  SequenceNumber sequence = {};  // of the entry that was found
+  uint64_t expiry_millis = 0;    // of what was found, if it expires and nothing was merged into it
+  SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};
   CachePeek peek = {};
   // Holds the value if a merge operator made it.
   std::unique_ptr<std::string> made = nullptr;
 };
 
-// Finds the value of the key, or that it is absent (or `kMaybe`, or `kRefused` by the family's filter), with its merges
-// resolved (merged_lookup.h). With `keeps_reference` the result may be kReference, with the reference as its value;
-// then the family's filter was not asked. The caller must hold `view` (by an epoch guard or a reference). `counters`:
-// the calling thread's, of the core.
+// The value of the key, or that it is absent (or `kMaybe`, or `kRefused`, by the family's filter), its merges resolved
+// (merged_lookup.h). With `keeps_reference` it may be kReference, with the reference for a value: the family's filter
+// was not asked then. `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling
+// thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
 

@@ -13,8 +13,8 @@
 namespace sepal {
 
 struct TakenVersions {
-  Meaning meaning = Meaning::kAbsent;  // never kExpiring, because the clock was asked
-  Trailer newest = 0;                  // of the newest visible version; 0 if there is none
+  Meaning meaning = Meaning::kAbsent;  // never kExpiring: the clock was asked
+  Trailer newest = 0;                  // of the newest visible version; 0: there is none
 };
 // Moves `entries` from the oldest version of `*key` to before all of them. If the result is a value or a reference,
 // `*key` is spelled as in that version, and `*value` holds it.
@@ -30,7 +30,7 @@ inline bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
   return meaning == Meaning::kAbsent;
 }
 
-// Makes the value of the key at `entries`, from a value that expires later, or from operands.
+// The value of the key where `entries` stands: one that expires and has not done so yet, or what operands make.
 absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, std::string_view key,
                        InternalIterator* entries, std::string* value);
 

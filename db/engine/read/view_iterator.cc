@@ -51,8 +51,8 @@ class RunTables final : public ConcatenationSources {
     const SequenceNumber bare = std::max(m.lowest_sequence, m.swept_through);
     return bare < cover_->newest() && cover_->MayCoverAny(m.smallest.user_key, m.largest.user_key, bare);
   }
-  // Called for a table that does not end before the target's user key. If it ends with that key, its last entry may be a
-  // newer version.
+  // Called for a table that does not end before the target's user key. If it ends with that key, its last entry may be
+  // a newer version.
   bool EndsBefore(const TableFile& table, InternalKeyView target) const {
     const InternalKeyView largest = table.metadata().largest.view();
     if (order_.hashable() && !EqualBytes(largest.user_key, target.user_key)) return false;
