@@ -6,7 +6,7 @@
 //
 // | left out                                              | costs                                            |
 // |-------------------------------------------------------|--------------------------------------------------|
-// | ScanPrefetch::AfterPin: what a scan comes to next     | readseq 1.30 times, readreverse 1.25             |
+// | ScanPrefetch::AfterPin: the next data of a scan       | readseq 1.30 times, readreverse 1.25             |
 // | the same with values of 4 KiB, a block each           | readseq 1.30, readreverse 1.25                   |
 // | ScanPrefetch::BeforePin: the block's end              | seekrandom 1.30                                  |
 // | TableSearch::AskLane: the block's end                 | readrandom 1.22, multireadrandom 1.23            |

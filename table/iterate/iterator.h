@@ -98,7 +98,7 @@ class InternalIterator {
     value_ = ByWords(cursor->value());
     return true;
   }
-  // Shows the entry of `child`, if it is valid, and lends on what it lends.
+  // Shows the entry of `child`, if it is valid, and lends its cursor too.
   void ShowChild(const InternalIterator& child) {
     valid_ = child.valid_;
     lent_ = child.lent_;

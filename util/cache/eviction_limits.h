@@ -42,9 +42,9 @@ class ClaimedFrames {
   std::vector<std::atomic<uint64_t>> words_;
 };
 
-// How many frames an insert, or a large pin, searches for room. Blocks that a walk over all of them could not evict,
-// such as pinned ones, the next walk is unlikely to evict either: after a walk in vain, inserts give up after few
-// frames, until they find room again.
+// How many frames an insert, or a large pin, searches for room. If a walk over all blocks could not evict some, such as
+// pinned ones, the next walk is unlikely to: after a failed walk, inserts give up after few frames, until they find
+// room again.
 //
 // Safe for concurrent use. If two threads report at once, the limit may grow or shrink once less.
 class SweepLimit {
@@ -67,8 +67,8 @@ class SweepLimit {
   std::atomic<size_t> most_;
 };
 
-// Decides when to walk again after a walk without effect. What it could not move (pinned blocks, other caches' blocks)
-// the next walk is unlikely to move: each walk without effect doubles the number of calls before the next one, unless
+// Decides when to walk again after a walk without effect. The next walk is unlikely to move what that could not (pinned
+// blocks, other caches' blocks): each walk without effect doubles the number of calls before the next one, unless
 // clearly more can be gained by then.
 //
 // Not safe for concurrent use.

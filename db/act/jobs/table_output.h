@@ -35,7 +35,7 @@ struct TableOutputContext {
   MemoryBudget* budget = nullptr;
   // The writers' memory; if null, each has its own.
   ReadyPages* buffers = nullptr;
-  // The cache that keeps what is written, as far as there is free room; the table's number is the file in its keys.
+  // The cache that keeps the written blocks, as far as there is free room; the table's number is the file in its keys.
   // Null: nothing is kept.
   BlockCache* cache = nullptr;
   Tuning tuning;

@@ -23,7 +23,7 @@ constexpr size_t kWindowToGoOn = size_t{64} << 10;
 // beginning.
 constexpr int kMostLooks = 64;
 
-// The first bad place: its position, and what is wrong there.
+// The first bad place: its position, and the problem there.
 struct Hole {
   size_t log = 0;  // the index in the line
   uint64_t offset = 0;

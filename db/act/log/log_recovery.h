@@ -1,10 +1,10 @@
-// Reads the write-ahead logs: what was acknowledged, in order, or `DataLoss`.
+// Reads the write-ahead logs: returns all acknowledged batches, in order, or `DataLoss`.
 //
 // The logs are ordered by their headers and must form one line: each names the previous one. Records are read up to the
 // first bad place, the hole. If anything proves that the bytes at the hole were once durable (a watermark in a later
-// record or header, a clean close), this is `DataLoss` with file, offset, expected and got; otherwise it is the torn
-// end of what was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or
-// not at all.
+// record or header, a clean close), this is `DataLoss` with file, offset, expected and got; otherwise it is a torn end,
+// which was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or not
+// at all.
 //
 // A log of the line may begin with batches that earlier logs hold too, if an opening wrote them there and died before
 // its manifest no longer needed the earlier logs (LogStart::carried). They are delivered only once.

@@ -12,14 +12,14 @@
 // - No two syncs of one file are under way at once, since one of them would not be told that the other failed.
 // - A sync covers all earlier log files first, or together with the last one, because a log that lacks its end
 //   invalidates those that name it.
-// - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
-//   unknown, and its sequence numbers must not be used again by this process.
+// - A failed write or sync is final: every later call fails with its error. The fate of records not synced by then is
+//   unknown, and this process must not use their sequence numbers again.
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
 //   and `Rotate` fail with ResourceExhausted and leave the log's records unchanged. They may be called again.
 // - Only the current file, and one that is made ahead, have space beyond their records.
-// - After recovery, nothing is appended before an edit that makes the new log the minimum is durable. By then what was
-//   replayed is in tables, or the new log has begun with it and is synced. From then on all earlier positions count as
-//   durable; the records with which the log begins do not claim that yet.
+// - After recovery, nothing is appended before an edit that makes the new log the minimum is durable. By then all
+//   replayed batches are in tables, or the new log begins with them and is synced. From then on all earlier positions
+//   count as durable; the records with which the log begins do not claim that yet.
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never

@@ -91,7 +91,7 @@ struct CompactionPolicy {
   double tombstone_density = 0.3;
   // ... unless it has fewer tombstones than this: a handful is not worth a job.
   uint64_t min_dense_tombstones = 1000;
-  // What goes down at rest has at least this part of the entries of the level that it goes to ...
+  // Data that is moved down at rest has at least this part of the entries of the target level ...
   double rest_fraction = 0.1;
   // ... and at least so many bytes; so has what is compacted for space's sake, and a table that is carried past a
   // rewrite.

@@ -15,7 +15,7 @@ constexpr double kLeastAmplification = 1.2;
 constexpr double kMostAmplification = 1000;
 // The number of full files of garbage that are no reason to begin.
 constexpr uint64_t kSlackFiles = 2;
-// The limit of what is moved at a time: the size of this many full files, or this part of all values.
+// The limit of the values moved at a time: the size of this many full files, or this part of all values.
 constexpr uint64_t kMovedFiles = 4;
 constexpr uint64_t kMovedPart = 16;
 // Emptying a file with less garbage than this part costs more than it gains.

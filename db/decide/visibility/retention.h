@@ -5,7 +5,7 @@
 // readers may read anywhere there, so nothing there is dropped. For a family that keeps its history, the last
 // "snapshot" is the floor of the history. All entries must be fed in internal key order; then, for each key:
 //   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
-//   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
+//   - a delete is dropped when `bottommost` and no snapshot divides it from older entries;
 //   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
 //     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
 //     back if a later single delete took that newer entry away;

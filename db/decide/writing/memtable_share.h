@@ -11,7 +11,7 @@
 namespace sepal {
 
 struct MemtableShare {
-  // What the entries of active memtables may take.
+  // The limit of the entries of active memtables.
   size_t entry_bytes = 0;
   // What active and flushing memtables may take together.
   size_t limit_bytes = 0;

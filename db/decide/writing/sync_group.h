@@ -1,14 +1,14 @@
 // Decides which calls share a sync of the log, and how long a sync waits for more of them. Pure: times and counts in, a
 // time out.
 //
-// A sync serves the calls that came while the previous one ran. The callers that it releases write their next update at
-// once, and come a few microseconds too late for the next sync, which the others begin: two threads would sync in turn,
-// each alone. So a sync waits until there are as many calls as when the previous one ended, counting those that it
-// served and those that came too late for it; but at most for half the duration of recent syncs, and for kMostMicros.
-// (This is the commit delay that other systems have as a setting, but measured.)
+// A sync serves the calls that arrived while the previous one ran. The callers that it releases write their next update
+// at once, and arrive a few microseconds too late for the next sync, which the others begin: two threads would sync in
+// turn, each alone. So a sync waits until there are as many calls as when the previous one ended, counting those that
+// it served and those that came too late for it; but at most for half the duration of recent syncs, and for
+// kMostMicros. (This is the commit delay that other systems have as a setting, but measured.)
 //
-// Callers that stay away are not waited for repeatedly: after a wait that made a sync serve fewer calls per time than
-// without it, the next syncs do not wait, twice as many each time, up to `kMostSkipped`.
+// A sync does not wait repeatedly for callers that stay away: after a wait that made a sync serve fewer calls per time
+// than without it, the next syncs do not wait, twice as many each time, up to `kMostSkipped`.
 //
 // One thread at a time.
 #pragma once
@@ -52,7 +52,7 @@ class SyncGroup {
   uint64_t since_ = 0;
   int waiting_then_ = 0;
   int skip_ = 0;       // the number of syncs that do not wait
-  int skip_next_ = 1;  // the same after the next wait in vain
+  int skip_next_ = 1;  // the same after the next useless wait
 };
 
 }  // namespace sepal

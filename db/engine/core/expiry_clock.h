@@ -46,7 +46,7 @@ class ExpiryClock final : public ReadClock {
       Ask();
     return now;
   }
-  // Returns the time up to which a job may remove what has expired; 0 if nothing can have expired. The job's edit must
+  // Returns the time up to which a job may remove expired entries; 0 if nothing can have expired. The job's edit must
   // be made with Floor.
   uint64_t RemovalMillis();
   // Returns the record for the manifest.

@@ -1,8 +1,8 @@
 // How far back one family can be read.
 //
 // Law: a job drops only versions that no reader at or above the floor sees, and raises the floor before it reads the
-// list of snapshots; a reader of the past takes a snapshot before it reads the floor. So either the job keeps what the
-// reader sees, or the reader is refused.
+// list of snapshots; a reader of the past takes a snapshot before it reads the floor. So either the job keeps the
+// versions that the reader sees, or the reader is refused.
 //
 // Safe for concurrent use.
 #pragma once

@@ -46,7 +46,7 @@ std::string TablesText(const Version& version, ColumnFamilyId id) {
   return out;
 }
 
-// For tables that are not open, reports what the options say of their filters.
+// For tables that are not open, reports the filters that the options ask for.
 std::string FiltersText(const Version& version, const FilterPolicy& policy, const StatisticsImpl& statistics) {
   std::string out = absl::StrFormat("expected false positive rate: %.5f\n", policy.ExpectedRate());
   out +=

@@ -1,11 +1,11 @@
 // Runs of deleted keys that iterators walk over: a run that an earlier iterator has walked over is skipped, and new
 // ones are remembered (db/state/version/dead_ranges.h).
 //
-// A walk reports each deleted key. It looks for a known range after 1, 2, 4, 8 ... keys, and adds what it has walked
-// over once that is long enough to justify the commit mutex, which it takes unless a writer holds it. What it walked
-// over is deleted as of the iterator's read point, and everything newer is in the active memtable; so an iterator of a
-// snapshot, or one whose active memtable has been switched, adds nothing. The active memtable is checked for newer
-// values under the commit mutex.
+// A walk reports each deleted key. It looks for a known range after 1, 2, 4, 8 ... keys, and adds the run that it has
+// walked over once that is long enough to justify the commit mutex, which it takes unless a writer holds it. The keys
+// of the run are deleted as of the iterator's read point, and everything newer is in the active memtable; so an
+// iterator of a snapshot, or one whose active memtable has been switched, adds nothing. The active memtable is checked
+// for newer values under the commit mutex.
 #pragma once
 
 #include <cstdint>

@@ -127,7 +127,7 @@ class HeldWalk {
     for (const std::string& place : places) RETURN_IF_ERROR(GoFrom(place, most));
     return absl::OkStatus();
   }
-  // Scales what was walked to all that is stored.
+  // Scales the sums of the walk up to all stored bytes.
   void AddTo(const Stored& stored, HeldBytes* held) const {
     const auto share = [](uint64_t a, uint64_t b) {
       return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);

@@ -51,7 +51,7 @@ void PrefetchMemTables(const ReadView& view, const LookupKey& key);
 // (`kExpiring`, with its bytes as the value) still needs Expire.
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
 bool TakeHit(TableHit* hit, PointResult* result);
-// Turns a result of kExpiring into what it is now.
+// Resolves a result of kExpiring by the current time.
 void Expire(Core* core, PointResult* result);
 // Opens the table if needed; returns null if only memory may be used and the table is not open.
 absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,

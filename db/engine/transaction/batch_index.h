@@ -59,7 +59,7 @@ class BatchIndex {
     Keys keys;
     std::vector<DeletedRange> ranges;
   };
-  // What the batch says of a key.
+  // The effect of the batch on a key.
   struct Said {
     // kAbsent: the key is deleted. kOperand: `chain` has operands, and the value that they are merged into unless
     // `needs_base`. Unset: the batch says nothing.

@@ -14,7 +14,7 @@ namespace sepal {
 // The outcome of a commit that met no error.
 enum class CommitOutcome : uint8_t {
   kWritten,
-  kLookAgain,  // nothing was written: what the check knows is too old
+  kLookAgain,  // nothing was written: the check's data is too old
   kRefused,    // nothing was written: the check refuses
   kMustLock,   // nothing was written: transactions hold locks, and the writer does not say that it holds any
 };

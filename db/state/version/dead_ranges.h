@@ -85,7 +85,7 @@ class DeadRanges {
   // Removes [begin, end) from all ranges; returns the index for a range that begins there.
   size_t Clear(const KeyPosition& begin, const KeyPosition& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Adjoins(size_t left) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Merges the range at `at` with adjoining ones, where that is due.
+  // Merges the range at `at` with adjoining ones, if that is due.
   void MergeAround(size_t at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Merges range `left` with the next one.
   void Merge(size_t left) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

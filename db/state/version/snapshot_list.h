@@ -32,7 +32,7 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
   // The snapshot keeps `owner` alive, and `owner` identifies its database. In a forked child it is not listed. `views`:
-  // what it is a snapshot of, unless that is the database's newest state; it keeps that alive too.
+  // the state that it shows, unless that is the database's newest state; it keeps them alive too.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
                                        std::shared_ptr<const JointView> views = nullptr);
   // Ascending, without duplicates.

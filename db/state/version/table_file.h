@@ -86,7 +86,7 @@ class TableFile {
   double EntriesPerKey() const;
   // Whether the sketch's contribution never changes again (db/state/version/key_sums.h).
   bool settled() const { return settled_.load(std::memory_order_acquire); }
-  // Adds what the sketch says, if it is known. Returns whether that is settled.
+  // Adds the sketch's estimates, if they are known. Returns whether that is settled.
   bool AddKeys(KeySums* sums) const;
   // Reads the sketch of a table of an earlier opening from its properties, unless that was tried before. The table is
   // settled then, even after a failure. The table is open only for this call, unless it was open already.
