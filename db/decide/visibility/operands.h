@@ -31,7 +31,7 @@
 namespace sepal {
 
 struct Operand {
-  SequenceNumber oldest;          // it stands for the key's updates from here up to its own sequence number
+  SequenceNumber oldest;          // it replaces the key's updates from here up to its own sequence number
   std::string_view own;           // the operand of its own sequence number
   std::string_view all;           // the operand that stands for all
   uint64_t next_older_bytes = 0;  // see above

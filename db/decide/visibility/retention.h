@@ -6,18 +6,19 @@
 // "snapshot" is the floor of the history. All entries must be fed in internal key order; then, for each key:
 //   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
 //   - a delete is dropped when `bottommost` and no snapshot divides it from older entries;
-//   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
-//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
-//     back if a later single delete took that newer entry away;
+//   - a single delete and the next put of its key in its stripe are dropped together; one that meets no older entry of
+//     its key is dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and
+//     would come back if a later single delete took that newer entry away;
 //   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
 //   - the operands of a stripe are folded (operand_fold.h): with the put or delete below them into a put, also when
 //     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay;
 //   - an entry that a range tombstone of its stripe covers is dropped, whatever it is and at any level. A key under any
 //     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
 //     The range tombstones must be durable, or become so with what is written here;
-//   - an expiring put is as a put, but no operand is folded into it. Once it has expired (`expired_through_millis`), it
-//     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then;
-//   - a reference is as a put, but no operand is folded into it, and no filter asked about it;
+//   - an expiring put is treated like a put, but no operand is folded into it. Once it has expired
+//     (`expired_through_millis`), it is a delete of its sequence number. One with number 0, below which nothing is, is
+//     then dropped;
+//   - a reference is treated like a put, but no operand is folded into it, and no filter is asked about it;
 //   - a put that is kept, but that the family's filter refuses to all readers that see it (entry_filter.h), becomes a
 //     delete of its sequence number, or is dropped where a delete would be.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
@@ -85,9 +86,9 @@ class Retention {
  public:
   explicit Retention(RetentionOptions options);
 
-  // Takes the next entry and passes on what is known to survive: emit(InternalKeyView, std::string_view value,
-  // bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving entry
-  // of a user key (where a new table may begin). Stops at emit's first error.
+  // Takes the next entry and passes on the entries that certainly survive: emit(InternalKeyView, std::string_view
+  // value, bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving
+  // entry of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     if (asks_more_) [[unlikely]] {
