@@ -3,8 +3,7 @@
 #   tools/rados_test.sh [--torture SECONDS] [--build DIRECTORY]
 # Needs a build with sepal::rados (build/release unless told) and Ceph's daemons (the group `rados` of tools/packages.sh);
 # without them it prints the reason and ends with exit status 77, as skipped.
-# With --torture, writers are killed, frozen and taken over for that many more seconds, while OSDs and monitors are
-# killed.
+# With --torture, writers are killed, frozen and taken over for SECONDS more, while OSDs and monitors are killed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh

@@ -72,10 +72,12 @@ struct SyncReport {
 // nothing else may write meanwhile. When it returns a report, sums of the hashes (of 64 bits) of all entries have shown
 // that both are equal, except for the conflicts, and all writes are durable. After an error each side has its old
 // entries, and perhaps some of the other side's, each of them complete: begin again. Errors, of either side:
-//   DataLoss            the bytes received are damaged, or not of this protocol InvalidArgument     a family has
-//   different comparators on the two sides, or one that is not bytewise FailedPrecondition  another version of the
-//   protocol; keys that expire ResourceExhausted   more than a million conflicts, or more than 64 MiB of keys in
-//   conflict Aborted something else writes to one of the databases Unavailable         the other side is gone
+//   DataLoss            the bytes received are damaged, or not of this protocol
+//   InvalidArgument     a family has different comparators on the two sides, or one that is not bytewise
+//   FailedPrecondition  another version of the protocol; keys that expire
+//   ResourceExhausted   more than a million conflicts, or more than 64 MiB of keys in conflict
+//   Aborted             something else writes to one of the databases
+//   Unavailable         the other side is gone
 // Cost: two or three scans a round on each side. Memory: the filter of the differences, at most 64 MiB, and up to three
 // copies while it is sent; a key and 25 bytes for each thousand entries, at most 64 MiB, and up to two copies; the keys
 // in conflict; three copies of the largest value; the entries of a message, 1 MiB at most.
