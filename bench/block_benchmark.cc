@@ -1,5 +1,5 @@
-// Data blocks and index pages: what a point read, a scan and a build cost for each entry. Entries of 16 + 100 bytes, as
-// db_bench writes them, in blocks of 4 KiB.
+// Data blocks and index pages: the cost of a point read, a scan and a build for each entry. Entries of 16 + 100 bytes,
+// as db_bench writes them, in blocks of 4 KiB.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

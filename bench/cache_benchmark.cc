@@ -1,4 +1,4 @@
-// What the block cache costs: a hit with its unpin, a miss, and a miss with the insert and eviction that follow.
+// The costs of the block cache: a hit with its unpin, a miss, and a miss with the insert and eviction that follow.
 #include <benchmark/benchmark.h>
 
 #include <memory>

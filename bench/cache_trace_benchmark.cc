@@ -1,5 +1,5 @@
-// Which share of accesses the block cache serves, over traces that are the same at every run. The times are of no
-// interest: the counter `hit_ratio` is what is measured.
+// The share of accesses that hit the block cache, over traces that are the same in every run. The result is the counter
+// `hit_ratio`; the times do not matter.
 //
 //   build/release/bench/micro_benchmark --benchmark_filter=HitRatio --benchmark_format=csv
 #include <benchmark/benchmark.h>
@@ -26,7 +26,7 @@ constexpr size_t kWarmUp = kTraceAccesses / 5;
 class TracedCache {
  public:
   explicit TracedCache(size_t blocks) : budget_(blocks * BytesOfABlock()), cache_(&budget_, kBytes) {}
-  // Whether the block is there; if not, it is put in.
+  // Returns whether the block is cached; inserts it if not.
   bool Access(uint64_t block) {
     const CacheKey key = {1, block * 4096};
     if (cache_.Lookup(key)) return true;
@@ -91,7 +91,7 @@ Trace ScanTrace() {
   return trace;
 }
 
-// Every second access goes on with a scan of everything.
+// Every second access continues a scan of everything.
 Trace ScanBesideTrace() {
   const Zipf zipf(0.9);
   Random random(1);

@@ -1,4 +1,4 @@
-// What it costs a reader to come to what its writer has written. Files lie in memory.
+// The cost of DB::CatchUp for a reader. Files lie in memory.
 #include <benchmark/benchmark.h>
 
 #include <memory>

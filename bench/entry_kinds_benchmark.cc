@@ -1,5 +1,5 @@
-// Merges, keys that expire and filters of compactions: what each costs beside plain puts, gets and compactions. Files
-// lie in memory.
+// Merges, keys that expire and compaction filters: their costs beside plain puts, gets and compactions. Files lie in
+// memory.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What many column families cost those who have little to do with most of them: a look for work that is due, during
-// which the database mutex is held, and a fill whose memtables are flushed in groups. Files lie in memory.
+// The cost of many column families, most of them idle: a search for due work, during which the database mutex is held,
+// and a fill whose memtables are flushed in groups. Files lie in memory.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class ManyFamilies {
   std::vector<std::shared_ptr<ColumnFamily>> families_;
 };
 
-// Each family has one table of level 0, and those that are written to something in memory.
+// Each family has one table of level 0, and active ones have entries in memory.
 void LookOften(benchmark::State& state, bool written) {
   ManyFamilies families(state.range(0), size_t{64} << 20);
   families.PutInEach("before");
@@ -56,7 +56,7 @@ void LookOften(benchmark::State& state, bool written) {
   for (auto _ : state) SEPAL_CHECK(families.db()->WaitForBackgroundWork().ok());
 }
 
-// WaitForBackgroundWork is one look, and a wait for nothing.
+// WaitForBackgroundWork is one search, without a wait.
 void BM_LookWhileWritten(benchmark::State& state) { LookOften(state, true); }
 BENCHMARK(BM_LookWhileWritten)->Arg(1)->Arg(1000)->Unit(benchmark::kMicrosecond);
 

@@ -1,6 +1,6 @@
-// Gets that the block cache does not answer: of a database on a local disk, on a remote store, and on the remote store
-// through a cache of table bytes on that disk, which has all of it. The store is in memory, and answers each read after
-// 200 us. `dropped`: the local disk's files are not in the system's page cache either.
+// Gets that miss the block cache: in a database on a local disk, on a remote store, and on the remote store through a
+// cache of table bytes on that disk, which has all of them. The store is in memory, and answers each read after 200 us.
+// `dropped`: the local disk's files are not in the system's page cache either.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -135,7 +135,7 @@ BENCHMARK(BM_ColdMultiGet64)
     ->Iterations(500)
     ->UseRealTime();
 
-// What flushes and compactions cost.
+// The cost of flushes and compactions.
 void BM_FillThroughCache(benchmark::State& state) {
   GetWorld world(static_cast<Where>(state.range(0)));
   for (auto _ : state) world.Fill();

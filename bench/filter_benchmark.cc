@@ -1,5 +1,5 @@
-// Lanes and guards over bits a key, probes and keys: what a query of an absent key and the building cost, and the rate
-// at which absent keys pass, beside what theory says. tools/filter_plot.py draws the rates.
+// Lanes and guards over bits a key, probes and keys: the costs of a query of an absent key and of building, and the
+// rate at which absent keys pass, beside theory. tools/filter_plot.py draws the rates.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // The filter library over bits a key and keys: nanoseconds of adding and asking, bits a key, and the observed rate of
 // false positives beside theory. Beside libbloom, where Debian's libbloom-dev is installed.
 //
-// Keys are 16 bytes. A query is of an absent key, and the next does not wait for its answer. Where SEPAL_LARGE_FILTERS
-// is set in the environment, filters of 100,000,000 keys are measured too, and rates from so many queries that chance
-// moves them by about one percent: that takes up to 300 MB, and long.
+// Keys are 16 bytes. A query is of an absent key, and the next does not wait for its answer. If SEPAL_LARGE_FILTERS is
+// set in the environment, filters of 100,000,000 keys are measured too, and rates from so many queries that they vary
+// by about one percent: that takes up to 300 MB, and a long time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ void BloomQuery(benchmark::State& state) {
   uint64_t i = kAbsent;
   for (auto _ : state) benchmark::DoNotOptimize(filter.MayContain(BenchKey(i++).view()));
   const double theory = filter.shape().RateAt(keys);
-  // A small filter has a rate of its own, by chance; theory is about the mean of many.
+  // The rate of a small filter varies by chance; theory gives the mean of many.
   const uint64_t filters = std::clamp<uint64_t>(5'000'000 / keys, 1, 2'000);
   const auto asks_of = [](const BloomFilter& one) {
     return [&one](std::string_view key) { return one.MayContain(key); };
@@ -144,7 +144,7 @@ BENCHMARK_TEMPLATE(BloomAdd, BloomLayout::kBlocked)->Apply(BloomShapes);
 BENCHMARK_TEMPLATE(BloomAdd, BloomLayout::kClassic)->Apply(BloomShapes);
 
 #ifdef SEPAL_WITH_LIBBLOOM
-// libbloom is given the rate that as many bits have.
+// libbloom gets the rate that corresponds to this number of bits.
 void LibbloomQuery(benchmark::State& state) {
   const auto keys = static_cast<uint64_t>(state.range(1));
   const BloomShape shape =

@@ -1,5 +1,5 @@
-// Checksums of what is written and read: a key, a small record, a compressed and a plain block, a batch.
-// SEPAL_SIMD=portable measures the form without vectors.
+// Checksums of a key, a small record, a compressed and a plain block, and a batch. SEPAL_SIMD=portable measures the
+// form without vectors.
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -1,5 +1,6 @@
-// What a history costs reads: a get as of now of a family with a history beside one without, and gets as of past
-// moments. Of 100,000 keys, or of one, each is overwritten `versions` - 1 times while the history has them all.
+// The cost of a history for reads: a get as of now in a family with a history beside one without, and gets as of past
+// moments. Each of 100,000 keys, or a single key, is overwritten `versions` - 1 times, and the history keeps all
+// versions.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

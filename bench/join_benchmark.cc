@@ -1,5 +1,6 @@
-// A join by filter: reads of rows of which one of a hundred is wanted, with a filter of the wanted keys and without;
-// and what a filter costs that leaves out nothing. Files lie in memory; blocks are in the cache, or read from there.
+// A join by filter: reads of rows, one of a hundred of which is wanted, with a filter of the wanted keys and without;
+// and the cost of a filter that excludes nothing. Files lie in memory; blocks are in the cache, or read from these
+// files.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What an append to the write-ahead log costs: written, stored into the ring, and synced. On real files, in TMPDIR.
+// The cost of an append to the write-ahead log: written, stored into the ring, and synced. On real files, in TMPDIR.
 #include <benchmark/benchmark.h>
 
 #include <memory>

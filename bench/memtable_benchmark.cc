@@ -150,7 +150,7 @@ void Iterate(benchmark::State& state) {
   }
 }
 
-// What a flush does before it writes: every entry once, in order.
+// The part of a flush before it writes: every entry once, in order.
 template <class Keys>
 void DrainTree(benchmark::State& state) {
   const auto n = static_cast<uint64_t>(state.range(0));

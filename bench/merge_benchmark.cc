@@ -1,5 +1,5 @@
-// What an entry costs that goes through a merge of sorted runs, over the number of runs and the mean number of entries
-// that one of them gives before another's turn comes.
+// The cost of an entry in a merge of sorted runs, over the number of runs and the mean number of consecutive entries
+// from one of them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What named snapshots cost: their creation, openings and listings with many of them, fills with compactions beside
-// them, and reads at one. Files lie in memory, so that syncs are free, but for creations on a real disk.
+// The costs of named snapshots: their creation, openings and listings with many of them, fills with compactions beside
+// them, and reads at one. Files lie in memory, so that syncs are free, except for creations on a real disk.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -51,7 +51,7 @@ class NamedDatabase {
   Random random_{1};
 };
 
-// A write, a creation and a drop, beside so many. The write alone: below.
+// A write, a creation and a drop, beside so many. The write alone is below.
 void CreateAndDrop(benchmark::State& state, FileSystem* files, const std::string& path) {
   NamedDatabase database(state.range(0), files, path);
   for (auto _ : state) {
@@ -72,7 +72,7 @@ void BM_CreateSnapshotOnDisk(benchmark::State& state) {
 }
 BENCHMARK(BM_CreateSnapshotOnDisk)->Arg(0)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
-// What the creation above should be held against.
+// The baseline for the creation above.
 void BM_SyncedPutOnDisk(benchmark::State& state) {
   const TemporaryDirectory directory("named");
   NamedDatabase database(0, FileSystem::Posix(), directory.path() + "/db");

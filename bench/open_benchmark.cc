@@ -1,6 +1,6 @@
-// What opening a database of very many tables costs, or of very many column families. The tables are named by a
+// The cost of opening a database with very many tables, or with very many column families. The tables are named by a
 // manifest that is made here; their files hold one byte each, since opening must not read them. 100,000 tables lie on
-// real files, in TMPDIR; a million in memory, where the listing costs nothing worth speaking of.
+// real files, in TMPDIR; a million in memory, where the cost of the listing is negligible.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -43,7 +43,7 @@ AddedTable TableNumbered(uint64_t i, uint64_t count, ColumnFamilyId family) {
   return added;
 }
 
-// `count` tables in all, of `families` families as many each.
+// `count` tables in all, divided evenly among `families` families.
 void MakeDatabase(FileSystem* files, const std::string& path, uint64_t count, uint32_t families) {
   const std::unique_ptr<Directory> directory = files->OpenDirectory(path, /*create=*/true).value();
   VersionEdit head;

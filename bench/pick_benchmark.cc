@@ -1,5 +1,5 @@
-// What a look for the next compaction costs in a tree of very many tables, of which the upper tenth is one run of level
-// 1, and all others are one run of level 2: mostly the database mutex is held meanwhile.
+// The cost of choosing the next compaction in a tree of very many tables, a tenth of which form one run of level 1, and
+// the others one run of level 2. The database mutex is held most of that time.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -61,7 +61,7 @@ VersionRef TreeOf(uint64_t count) {
   return Edited(std::make_shared<const Version>(KeyOrder()), edit);
 }
 
-// Where nothing is due.
+// Nothing is due.
 CompactionPolicy CalmPolicy(CompactionStyle style) {
   CompactionPolicy policy;
   policy.style = style;
@@ -120,7 +120,7 @@ void BM_PickBesideAMerge(benchmark::State& state) {
 }
 BENCHMARK(BM_PickBesideAMerge)->Arg(1000)->Arg(100'000)->Unit(benchmark::kMicrosecond);
 
-// What the edit pays: ten neighbours of the lower run give way to ten others, whose sketches are known.
+// The cost of the edit: ten neighbouring tables of the lower run are replaced by ten others, whose sketches are known.
 void BM_EditSketchedRun(benchmark::State& state) {
   constexpr uint64_t kSwapped = 10;
   const auto count = static_cast<uint64_t>(state.range(0));

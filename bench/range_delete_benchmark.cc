@@ -1,4 +1,4 @@
-// Deletes of ranges: how many a second, and what gets and seeks pay for those that are there. Files lie in memory.
+// Range deletes: their rate, and their cost for gets and seeks. Files lie in memory.
 #include <benchmark/benchmark.h>
 
 #include <memory>

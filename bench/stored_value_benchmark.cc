@@ -1,4 +1,4 @@
-// What it costs to find out that a value does not compress (db/format/stored_value.h), beside a copy of it.
+// The cost of finding that a value does not compress (db/format/stored_value.h), beside a copy of it.
 #include <benchmark/benchmark.h>
 
 #include <cstring>

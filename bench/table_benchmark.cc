@@ -1,4 +1,4 @@
-// What a table costs: writing an entry, finding one, ruling one out, stepping over one.
+// The costs of a table: writing an entry, finding one, ruling one out, stepping over one.
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ std::string Values() {
   return values;
 }
 
-// Forgets what it is given.
+// Discards its input.
 class NullFile final : public WritableFile {
  public:
   absl::Status Append(std::string_view bytes) override {

@@ -1,5 +1,5 @@
-// A new directory below TMPDIR, on a real file system, that goes away with all that is in it. Whoever has a file of it
-// open is destroyed before.
+// A new directory below TMPDIR, on a real file system, that is removed with its contents. Objects with open files in it
+// must be destroyed before.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace sepal {
 
 class TemporaryDirectory {
  public:
-  // `name`: what the directory's own name begins with.
+  // `name`: the beginning of the directory's name.
   explicit TemporaryDirectory(std::string_view name) {
     const char* const parent = std::getenv("TMPDIR");
     path_ = absl::StrFormat("%s/%s_XXXXXX", parent != nullptr ? parent : "/tmp", name);

@@ -42,7 +42,7 @@ const std::string& FirstValue() {
   return value;
 }
 
-// A directory that goes away at the end of the process, though its store is never closed.
+// A directory that is removed at the end of the process, though its store is never closed.
 const std::string& NewDirectory(std::string_view name) {
   static std::vector<std::unique_ptr<TemporaryDirectory>> directories;
   directories.push_back(std::make_unique<TemporaryDirectory>(name));
@@ -53,11 +53,11 @@ const std::string& NewDirectory(std::string_view name) {
 class Store {
  public:
   virtual ~Store() = default;
-  // One attempt; whether it committed.
+  // Makes one attempt; returns whether it committed.
   virtual bool Attempt(const std::array<std::string, 2>& keys) = 0;
 };
 
-// What is written: the value that was read, one letter changed.
+// The value to write: the value that was read, with one letter changed.
 void Change(std::string* value) { ++(*value)[7]; }
 
 class SepalStore final : public Store {
@@ -272,8 +272,8 @@ SEPAL_TRANSACTIONS(rocksdb_pessimistic, Kind::kRocksPessimistic);
 SEPAL_TRANSACTIONS(lmdb, Kind::kLmdb);
 #endif
 
-// Takes 100,000 locks in one transaction and lets them go, on keys that are not there. The label has what is charged
-// for them; `bytes` is what malloc has given for each.
+// Takes 100,000 locks in one transaction and releases them, on absent keys. The label has the memory that is charged
+// for them; `bytes` is malloc's for each.
 void BM_HoldLocks(benchmark::State& state) {
   constexpr uint64_t kLocks = 100'000;
   MemoryFileSystem files;

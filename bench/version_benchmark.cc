@@ -1,4 +1,4 @@
-// What a change of the tables costs: an edit of a version of very many tables, and the search for the table of a key.
+// The cost of a change of the tables: an edit of a version of very many tables, and the search for the table of a key.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -60,7 +60,7 @@ void BM_BuildVersion(benchmark::State& state) {
 }
 BENCHMARK(BM_BuildVersion)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
-// Ten neighbouring tables of the run give way to ten others; what is timed includes the end of the version before.
+// Ten neighbouring tables of the run are replaced by ten others; the time includes the destruction of the old version.
 void BM_EditLastLevel(benchmark::State& state) {
   const auto count = static_cast<uint64_t>(state.range(0));
   std::vector<uint64_t> numbers;

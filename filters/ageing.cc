@@ -47,7 +47,7 @@ bool AgeingFilter::MayContain(std::string_view key) const {
   return true;
 }
 
-// Room is made first, so that the key itself is whole afterwards.
+// Bits are cleared first, so that those of the new key stay set.
 bool AgeingFilter::AddAndTest(std::string_view key) {
   if (MayContain(key)) return true;
   EvictDownToLimit();
@@ -69,7 +69,7 @@ void AgeingFilter::EvictDownToLimit() {
   }
 }
 
-// The generator's state is kept in the file: a filter that was saved goes on as it would have.
+// The file has the generator's state, so that a restored filter continues exactly like the original.
 uint64_t AgeingFilter::NextRandom() {
   Random random(random_);
   random_ += 0x9e3779b97f4a7c15ull;
@@ -129,7 +129,7 @@ bool TwoGenerationFilter::MayContain(std::string_view key) const {
   return younger_.MayContainHash(hash) || older_.MayContainHash(hash);
 }
 
-// A key that only the older generation has goes to the younger too: it was seen now.
+// A key that only the older generation has is added to the younger too, because it was seen now.
 bool TwoGenerationFilter::AddAndTest(std::string_view key) {
   const uint64_t hash = KeyHash(key, seed());
   if (younger_.MayContainHash(hash)) return true;

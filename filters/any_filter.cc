@@ -32,7 +32,7 @@ absl::StatusOr<AnyFilter> Read(const DecodedFile& file) {
   return AnyFilter(std::move(filter));
 }
 
-// What sizes and widths are called differs from kind to kind.
+// The names of sizes and widths differ from kind to kind.
 void DescribeSize(const BloomFilter& filter, FilterInfo* info) {
   info->size = filter.shape().bits;
   info->probes = filter.shape().probes;

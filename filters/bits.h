@@ -1,4 +1,4 @@
-// Bits of a filter: bit i is bit i mod 8 of byte i / 8. Which ones a key has follows from its hash.
+// Bits of a filter: bit i is bit i mod 8 of byte i / 8. A key's bits follow from its hash.
 #pragma once
 
 #include <bit>

@@ -32,7 +32,7 @@ uint64_t RoundedBits(const BloomShape& shape) {
   return 0;
 }
 
-// What a probe is reduced to: the bits, the lines, or the bits of a slice.
+// The range to which a probe is reduced: the bits, the lines, or the bits of a slice.
 uint64_t RangeOf(const BloomShape& rounded) {
   if (rounded.layout == BloomLayout::kBlocked) return rounded.bits / kBloomLineBits;
   if (rounded.layout == BloomLayout::kPartitioned) return rounded.bits / static_cast<uint64_t>(rounded.probes);

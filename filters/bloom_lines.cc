@@ -9,7 +9,7 @@
 namespace sepal::filters {
 namespace {
 
-// Of Apache Parquet's split-block Bloom filter, as the engine's guards have them.
+// Those of Apache Parquet's split-block Bloom filter, which the engine's guards use too.
 alignas(32) constexpr uint32_t kMultiplier[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                                  0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 

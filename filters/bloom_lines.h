@@ -1,5 +1,5 @@
 // The lines of a blocked Bloom filter: 512 bits, in which a key has up to 8 probes. They follow from the low 32 bits x
-// of its hash: probe i is bit (x * multiplier[i] mod 2^32) >> 23. The line is the high word of hash * lines.
+// of its hash: probe i is bit (x * multiplier[i] mod 2^32) >> 23. The line's number is the high word of hash * lines.
 #pragma once
 
 #include <cstddef>

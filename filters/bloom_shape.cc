@@ -17,8 +17,8 @@ constexpr double kMostBitsPerKey = 128;  // of a blocked filter
 
 int MostProbes(BloomLayout layout) { return layout == BloomLayout::kBlocked ? kMostBlockedProbes : kMostProbes; }
 
-// Of a line of `keys` keys: the mean of (set bits / 512)^k. The share of set bits varies between lines of as many keys
-// too, which the second term brings in.
+// The rate of a line of `keys` keys: the mean of (set bits / 512)^k. The share of set bits varies between lines with
+// the same number of keys, which the second term accounts for.
 double LineRate(double keys, int probes) {
   constexpr double m = kBloomLineBits;
   const double balls = keys * probes;
@@ -32,7 +32,7 @@ double LineRate(double keys, int probes) {
 
 // The keys of a line are Poisson-distributed.
 double BlockedRate(double keys_per_line, int probes) {
-  if (keys_per_line > 20 * kBloomLineBits) return 1;  // but for one in a million
+  if (keys_per_line > 20 * kBloomLineBits) return 1;  // except one line in a million
   const double spread = 12 * std::sqrt(keys_per_line) + 30;
   const double first = std::max(0.0, std::floor(keys_per_line - spread));
   double rate = 0;
@@ -47,7 +47,7 @@ double ClassicRate(double keys, double bits, int probes) {
   return std::pow(-std::expm1(-probes * keys / bits), probes);
 }
 
-// The bits at which ClassicRate is `rate`.
+// Returns the number of bits at which ClassicRate is `rate`.
 double ClassicBits(double keys, double rate, int probes) {
   return -probes * keys / std::log1p(-std::pow(rate, 1.0 / probes));
 }
@@ -67,7 +67,8 @@ BloomShape ClassicShape(double keys, double rate, BloomLayout layout) {
   return best;
 }
 
-// Lines that hold `keys` at `rate` with that many probes; infinite if none do within kMostBitsPerKey.
+// Returns the number of lines that hold `keys` at `rate` with that many probes; infinite if it is beyond
+// kMostBitsPerKey.
 double BlockedLines(double keys, double rate, int probes) {
   double too_few = 0, enough = std::ceil(keys * kMostBitsPerKey / kBloomLineBits);
   if (BlockedRate(keys / enough, probes) > rate) return std::numeric_limits<double>::infinity();
@@ -106,7 +107,7 @@ absl::Status CheckKeysAndRate(uint64_t keys, double rate) {
 absl::StatusOr<BloomShape> BloomShape::For(uint64_t keys, double rate, BloomLayout layout) {
   RETURN_IF_ERROR(CheckKeysAndRate(keys, rate));
   const auto n = static_cast<double>(keys);
-  // The bound that no filter of the classic form is below: a first check, so that all that follows fits.
+  // A lower bound for every classic filter, checked first so that the following numbers fit.
   if (n * std::min(1.0, -std::log2(rate)) > kMostBits) {
     return absl::InvalidArgumentError(
         absl::StrFormat("a filter for %u keys is too large: allow a higher rate, or split the keys", keys));
@@ -116,7 +117,7 @@ absl::StatusOr<BloomShape> BloomShape::For(uint64_t keys, double rate, BloomLayo
     ASSIGN_OR_RETURN(shape, BlockedShape(n, rate));
   } else {
     shape = ClassicShape(n, rate, layout);
-    // The formula is that of large filters.
+    // The formula holds for large filters.
     while (shape.RateAt(keys) > rate) shape.bits += shape.bits / 1024 + 1;
   }
   if (static_cast<double>(shape.bits) > kMostBits) {

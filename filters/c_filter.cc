@@ -29,7 +29,7 @@ BloomShape ShapeOf(int kind, uint64_t bits, int probes) {
   return {.layout = LayoutOf(kind), .bits = bits, .probes = probes};
 }
 
-// The Bloom filter that it is; null, and an error, for others.
+// Returns the Bloom filter; null, with an error, for other kinds.
 template <class Filter, class Any>
 Filter* As(Any* filter, char** errptr) {
   auto* const one = std::get_if<std::remove_const_t<Filter>>(&filter->rep);

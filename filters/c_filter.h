@@ -27,7 +27,7 @@ Value ValueOr(absl::StatusOr<Value> value, char** errptr) {
   return SaveError(errptr, value.status()) ? Value() : *std::move(value);
 }
 
-// A number that is no layout becomes one that does not exist, which is refused.
+// A number that is no layout becomes an invalid layout, which is refused.
 inline BloomLayout LayoutOf(int kind) { return static_cast<BloomLayout>(kind >= 1 && kind <= 3 ? kind : 0); }
 
 inline absl::StatusOr<BloomLayout> CheckedLayout(int kind) {

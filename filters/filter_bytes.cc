@@ -31,7 +31,7 @@ absl::StatusOr<FilterBytes> FilterBytes::Zeroed(uint64_t size) {
   if (bytes.data_ == nullptr) {
     return absl::ResourceExhaustedError(absl::StrFormat("no memory for a filter of %u bytes", size));
   }
-  if (large) madvise(bytes.data_.get(), room, MADV_HUGEPAGE);  // a wish: without it, it is merely slower
+  if (large) madvise(bytes.data_.get(), room, MADV_HUGEPAGE);  // a hint: without huge pages it is only slower
   std::memset(bytes.data_.get(), 0, room);
   bytes.size_ = size;
   return bytes;

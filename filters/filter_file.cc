@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kVersionOffset = 8;
 constexpr size_t kBodyBytesOffset = 48;
 constexpr size_t kChecksumOffset = 56;
-constexpr int kMostParts = 48;  // each twice as large as the one before
+constexpr int kMostParts = 48;  // each twice as large as the previous one
 
 uint64_t ChecksumOf(std::string_view header, std::string_view body) {
   return Checksum64(body, Checksum64(header.substr(0, kChecksumOffset), 0));
@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<BloomFilter>> PartsOf(const FileHeader& header, std::
   while (!body.empty()) {
     if (parts.size() == size_t{kMostParts})
       return BadField(header, "parts", absl::StrFormat("at most %d", kMostParts), kMostParts + 1);
-    // The length of the part is in its header, as far as there is one.
+    // The length of the part is in its header, if that is complete.
     uint64_t size = body.size();
     if (size >= kFileHeaderBytes) {
       size = kFileHeaderBytes + std::min(DecodeFixed64(body.data() + kBodyBytesOffset), size - kFileHeaderBytes);

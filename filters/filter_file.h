@@ -16,7 +16,7 @@
 // | 56     | 8    | XXH3-64 of the body, whose seed is the XXH3-64 (seed 0) of the 56 bytes before             |
 // | 64     |      | the body                                                                               |
 //
-// What probes, width, keys, size and extra mean depends on the kind; what a kind does not use is 0.
+// The meaning of probes, width, keys, size and extra depends on the kind; unused fields are 0.
 #pragma once
 
 #include <cstdint>
@@ -55,20 +55,20 @@ struct DecodedFile {
   FileHeader header;
   std::string_view body;  // of the bytes that were decoded
 };
-// Checks all that does not depend on the kind.
+// Checks everything that does not depend on the kind.
 absl::StatusOr<DecodedFile> DecodeFile(std::string_view bytes, std::string_view name);
 
-// DataLoss that names a field of the header, what it should be and what it is.
+// Returns DataLoss that names a field of the header, with the expected and the found value.
 absl::Status BadField(const FileHeader& header, std::string_view field, std::string_view expected, uint64_t got);
 absl::Status CheckField(const FileHeader& header, std::string_view field, uint64_t expected, uint64_t got);
-// Memory that holds the body, which must have `size` bytes.
+// Returns memory with the body, which must have `size` bytes.
 absl::StatusOr<FilterBytes> BodyOf(const FileHeader& header, std::string_view body, uint64_t size);
-// BodyOf bits, of which those beyond `bits` in the last word must be zero.
+// BodyOf for bits; those beyond `bits` in the last word must be zero.
 absl::StatusOr<FilterBytes> BitsOf(const FileHeader& header, std::string_view body, uint64_t bits);
-// The classic Bloom filters that a body is made of, as whole files one behind another.
+// Reads the classic Bloom filters of a body, which has them as complete files one after another.
 absl::StatusOr<std::vector<BloomFilter>> PartsOf(const FileHeader& header, std::string_view body);
 
-// What two filters that are merged must have in common.
+// Checks the properties that two filters must share to be merged.
 absl::Status CheckMergeable(std::string_view what, uint64_t mine, uint64_t theirs);
 
 }  // namespace sepal::filters

@@ -96,9 +96,9 @@ absl::Status FingerprintTable::Remove(std::string_view key) {
 
 double FingerprintTable::Fill() const { return static_cast<double>(keys_) / static_cast<double>(slots()); }
 
-// From the fingerprints that a search for an absent key meets, over all buckets in which it may begin.
+// Computed from the fingerprints that a search for an absent key compares, over all buckets in which it may begin.
 double FingerprintTable::CurrentRate() const {
-  constexpr uint64_t kFar = 64;  // no search of a table that was built goes on so long
+  constexpr uint64_t kFar = 64;  // no search of a valid table is so long
   double rates = 0;
   for (uint64_t home = 0; home < buckets_; ++home) {
     uint64_t bucket = home, met = 0;

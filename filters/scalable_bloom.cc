@@ -12,17 +12,17 @@
 namespace sepal::filters {
 namespace {
 
-constexpr uint64_t kGrowth = 2;      // of the keys of a part over those of the one before
-constexpr double kTightening = 0.5;  // of its rate
+constexpr uint64_t kGrowth = 2;      // the ratio of the keys of a part to those of the previous one
+constexpr double kTightening = 0.5;  // that of their rates
 
-// What a part is made for.
+// The parameters of a part.
 struct PartPlan {
   PartPlan(uint64_t first_keys, double whole_rate) : keys(first_keys), rate(whole_rate * (1 - kTightening)) {}
   void Next() {
     keys *= kGrowth;
     rate *= kTightening;
   }
-  // How many bits of a part may be set, so that its rate is not above that.
+  // The number of bits of a part that may be set before its rate exceeds that.
   uint64_t MostSet(const BloomShape& shape) const {
     return static_cast<uint64_t>(static_cast<double>(shape.bits) * std::pow(rate, 1.0 / shape.probes));
   }
@@ -65,8 +65,8 @@ absl::Status ScalableBloomFilter::Add(std::string_view key) {
   return absl::OkStatus();
 }
 
-// How full so many keys make a part is a matter of chance: what counts is its rate. A key sets about half as many bits
-// as it might, so that the last part is measured some twenty times until it is full.
+// The fill of a part after a number of keys is random, so its rate decides. A key sets about half as many bits as it
+// might, so that the last part is measured some twenty times until it is full.
 void ScalableBloomFilter::Measure() {
   PartPlan plan(first_keys_, rate_);
   for (size_t i = 1; i < parts_.size(); ++i) plan.Next();

@@ -35,7 +35,7 @@ absl::StatusOr<StaticFilter> StaticFilter::Build(std::span<const std::string_vie
   return BuildFromHashes(std::move(hashes), fingerprint_bits, seed);
 }
 
-// What is known of each slot while keys are placed: the keys that have it, as a count and as their exclusive or.
+// The keys that use a slot, while keys are placed: their count and their exclusive or.
 struct StaticFilter::Peeling {
   std::vector<uint32_t> count;
   std::vector<uint64_t> mixed;
@@ -91,8 +91,8 @@ StaticFilter::Places StaticFilter::PlacesOf(uint64_t mixed) const {
   return places;
 }
 
-// Keys that have a slot of their own are set aside, which gives others one, until none is left. In the reverse order
-// each can then set its slot as it needs it, without changing a key that was set before.
+// Keys that have a slot of their own are removed, which frees slots of others, until no key is left. In the reverse
+// order each key can then set its slot as it needs it, without changing a key that was set before.
 bool StaticFilter::TryPlace(std::span<const uint64_t> hashes, Peeling* work) {
   work->count.assign(slots(), 0);
   work->mixed.assign(slots(), 0);

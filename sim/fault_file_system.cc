@@ -101,7 +101,7 @@ std::string ToString(const FileCall& call) {
   return text;
 }
 
-// Numbers the calls and decides which of them fail. The file system and all its handles share it.
+// Numbers the calls and decides which of them fail. Shared by the file system and all its handles.
 class FaultFileSystem::State {
  public:
   Fault Begin(FileCall call) {
@@ -121,7 +121,7 @@ class FaultFileSystem::State {
     return fault;
   }
 
-  // Carries out a call: `effect` happens or not, as the fault says.
+  // Carries out a call, with or without `effect`, depending on the fault.
   template <typename Effect>
   auto Run(FileCall call, Effect effect) -> decltype(effect()) {
     const std::string what = ToString(call);
@@ -170,7 +170,7 @@ class FaultFileSystem::State {
     hold_ = nullptr;
     holds_.store(false, std::memory_order_release);
   }
-  // A number for what one call does together.
+  // Returns a number for the requests of one call.
   uint64_t NewGroup() { return ++groups_; }
   uint64_t calls() {
     MutexLock lock(&mutex_);
@@ -213,7 +213,7 @@ class FaultFileSystem::State {
   }
 
   std::atomic<uint64_t> groups_{0};
-  std::atomic<bool> holds_{false};  // whether there is one: without it no call takes the mutex twice
+  std::atomic<bool> holds_{false};  // whether there is a hold; without one no call takes the mutex twice
   Mutex mutex_;
   Decider decider_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Hold> hold_ ABSL_GUARDED_BY(mutex_);

@@ -49,7 +49,7 @@ void MemoryHandle::BeginWriting() {
   ++node_->writers;
 }
 
-// A crash has forgotten the writers of before.
+// A crash has forgotten earlier writers.
 void MemoryHandle::EndWriting() {
   if (std::exchange(writing_, false) && life_.counted()) --node_->writers;
 }
@@ -98,7 +98,7 @@ class MemoryReadableFile final : public ReadableFile {
 
  private:
   const std::unique_ptr<MemoryHandle> handle_;
-  const uint64_t number_;  // 0: it was being written
+  const uint64_t number_;  // 0: it was being written when it was opened
 };
 
 // A mapping has its own copy of the bytes, so that `Contents` does not move while the file grows. Writes through the
@@ -240,7 +240,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
     return absl::ResourceExhaustedError(absl::StrFormat("%s: %s: no space left", handle_->path(), operation));
   }
 
-  // Writes as much as the disk has room for.
+  // Writes as many bytes as the disk has room for.
   absl::Status Write(uint64_t offset, std::string_view bytes) const {
     MemoryState& state = handle_->state();
     state.mutex.AssertHeld();

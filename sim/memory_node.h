@@ -17,7 +17,7 @@
 
 namespace sepal {
 
-// Is told of every write to a file, to show it in a mapping.
+// Receives every write to a file, to show it in a mapping.
 class MemoryMapping {
  public:
   virtual ~MemoryMapping() = default;
@@ -41,8 +41,8 @@ class MemoryNode {
 
   void Sync();
   void LoseUnsynced();
-  // Takes back a suffix of the changes since the last sync, as a client does that dies with them unsent: all of them,
-  // or as many as `random` says. Only if `RememberUnsent` was called before them.
+  // Undoes a suffix of the changes since the last sync, which a dying client had not sent: all of them, or as many as
+  // `random` says. Requires that `RememberUnsent` was called before them.
   void RememberUnsent() { remembers_unsent_ = true; }
   void LoseUnsent(Random* random);
   // Applies a power loss: keeps only the durable state or, if `random` is not null, also any subset of the unsynced
@@ -50,7 +50,7 @@ class MemoryNode {
   // current one.
   void LosePower(Random* random);
 
-  // No other file of this process has the number. What takes bytes back, or is going to change them, gives another.
+  // A number that no other file of this process has. It changes when bytes are undone, or are going to change.
   uint64_t number() const { return number_; }
   void Renumber();
 
@@ -66,7 +66,7 @@ class MemoryNode {
  private:
   using Sectors = std::map<uint64_t, std::string>;  // number -> the bytes on the disk; short at the file's end
 
-  // What a change since the last sync replaced.
+  // The state that a change since the last sync replaced.
   struct Replaced {
     uint64_t offset = 0;
     std::string bytes;

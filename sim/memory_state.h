@@ -40,12 +40,12 @@ struct MemoryNames {
 // One user of a store. The store's mutex guards it.
 struct MemoryClient {
   uint64_t life = 0;   // counts deaths; a handle of an earlier life is dead
-  std::string fenced;  // why it may change nothing any more; empty: it may
-  // Of the store; whoever opens it after a crash is a new process.
+  std::string fenced;  // why it is fenced; empty: it is not
+  // The store's generation; an opening after a crash counts as a new process.
   uint64_t fenced_generation = 0;
 };
 
-// What a handle needs to be used: its client must live, as it did when the handle was made.
+// The condition for using a handle: its client has not died since the handle was made.
 class MemoryLife {
  public:
   MemoryLife(std::shared_ptr<MemoryFileSystem::State> state, std::shared_ptr<MemoryClient> client);
@@ -74,9 +74,9 @@ struct MemoryFileSystem::State {
   MemoryNodePtr Find(std::string_view path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void ForgetHandles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void LosePower(Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // What `client`, or any if it is null, has not sent.
+  // Drops the unsent changes of `client`, or of all clients if it is null.
   void LoseUnsent(const MemoryClient* client, Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // From now on `client` changes nothing.
+  // From now on `client` cannot change anything.
   void Fence(MemoryClient* client, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Capabilities capabilities;
@@ -85,7 +85,7 @@ struct MemoryFileSystem::State {
   std::atomic<uint64_t> generation{0};
   mutable Mutex mutex;
   std::map<std::string, std::shared_ptr<MemoryNames>, std::less<>> directories ABSL_GUARDED_BY(mutex);
-  // Who has the lock of a file, under which number. An expired one is anybody's.
+  // The holder of a file's lock, and the lock's number. An expired lock is free for all.
   struct Holder {
     std::shared_ptr<MemoryClient> client;
     uint64_t number = 0;
@@ -114,12 +114,12 @@ class MemoryHandle {
   // Returns an error once the file system has crashed, or the client died. Requires the state's mutex, as do the
   // others.
   absl::Status CheckAlive(std::string_view operation) const { return life_.CheckAlive(path_, operation); }
-  // Until it ends, or the handle does, readers that are opened are told that the file is being written.
+  // Until EndWriting, or the end of the handle, newly opened readers see that the file is being written.
   void BeginWriting();
   void EndWriting();
   // Returns an error, too, once another client has removed the file.
   absl::Status CheckReadable(std::string_view operation) const;
-  // Returns an error, too, once the client is fenced; what it writes is its own from here on.
+  // Also returns an error once the client is fenced; notes that the client has written.
   absl::Status CheckWritable(std::string_view operation) const;
 
  private:

@@ -330,7 +330,7 @@ void SimulatedWorld::Impl::WakeExpired() {
   }
 }
 
-// Scrubbing starts again forever, and so may what was put off: RunUntilIdle waits for neither.
+// Scrubbing starts again forever, and so may delayed work: RunUntilIdle waits for neither.
 uint64_t SimulatedWorld::Impl::EarliestDeadline() const {
   const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
   uint64_t earliest = later_.empty() || idleness_is_awaited ? UINT64_MAX : later_.begin()->first;

@@ -7,8 +7,7 @@ extern "C" int __llvm_profile_write_file(void) __attribute__((weak));
 
 namespace sepal {
 
-// Ends the process without destroying what is its parent's; where coverage is counted, what the child has reached
-// counts too.
+// Ends the process without destroying its parent's objects; coverage builds also count the child's coverage.
 [[noreturn]] inline void ExitChild(int status) {
   if (&__llvm_profile_write_file != nullptr) (void)__llvm_profile_write_file();
   ::_exit(status);

@@ -1,4 +1,4 @@
-// Bytes that no codec makes fewer, the same for a seed at all times.
+// Incompressible bytes, always the same for a seed.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline std::string NoiseOf(uint64_t seed, size_t bytes) {
   return noise;
 }
 
-// Bytes that every codec makes fewer.
+// Bytes that every codec compresses.
 inline std::string PatternOf(uint64_t seed, size_t bytes) {
   std::string pattern = std::to_string(seed) + ":";
   pattern.resize(bytes, static_cast<char>('a' + seed % 26));

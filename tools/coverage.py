@@ -40,7 +40,7 @@ def text_at(path, line, column):
 
 
 def is_no_branch(path, line, column):
-    """Whether what stands there has outcomes that need not be taken."""
+    """Whether the code there has outcomes that need not be taken."""
     lines = source(path)
     text = lines[line - 1]
     if DEFAULTED_EQUALITY.search(text):

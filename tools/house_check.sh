@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The rules of the house that no compiler holds:
+# The rules of the house that no compiler enforces:
 #   include     includes run downhill through the rooms, in the order that stands below; headers have `#pragma once`; quoted includes name full paths
 #   file        no source file of the product is over 500 lines, no public header or test over 600
 #   function    no function of the product is over 60 lines, none of the tests over 80 (on clang-formatted code: from a
 #               line at the margin to its `}`)
 #   class       no class body is over 300 lines (from its line at the margin to its `};`)
 #   primitive   threads and locks only through util/thread/sync.h; no atomic_thread_fence; no -march=native
-#   kind        what an entry means is said in db/decide/visibility alone: beside it, kinds of entries are compared only where
-#               they are encoded, validated or counted
-#   interface   every function of the C interface is called by its tests; all that is public in C++ is in it by its own
-#               name, or by the one that tools/c_names.txt gives
-# Exceptions stand in tools/house_exceptions.txt, at most five, as `rule path reason`.
+#   kind        only db/decide/visibility decides the meaning of an entry: elsewhere, kinds of entries are compared only
+#               where they are encoded, validated or counted
+#   interface   every function of the C interface is called by its tests; everything that is public in C++ is in it under
+#               its own name, or under the one in tools/c_names.txt
+# Exceptions are in tools/house_exceptions.txt, at most five, as `rule path reason`.
 #   tools/house_check.sh [ROOT]        exit status 1 if a rule is broken
 set -euo pipefail
 root=${1:-$(dirname "$0")/..}

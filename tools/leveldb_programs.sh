@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs programs of Debian's that use LevelDB, each on LevelDB and on Sepal, and compares what they did.
+# Runs programs of Debian's that use LevelDB, each on LevelDB and on Sepal, and compares the results.
 #   tools/leveldb_programs.sh [--build DIRECTORY] [--here] [PROGRAM...]
 # PROGRAM: litecoind, minetestserver, ceph-kvstore-tool, rime_dict_manager; all of them where none is named. They are
-# installed in a copy-on-write view of this machine, of which nothing stays; that needs root. With --here, those that the
-# machine has are run. What cannot be had is skipped, and the reason printed.
-# DIRECTORY is a build with `sepal` and libleveldb.so.1d (build/release unless told). Exit status 1: a program did
-# something else on Sepal; 77: all were skipped.
+# installed in a temporary copy-on-write view of this machine; that needs root. With --here, the installed ones are run.
+# Unavailable programs are skipped, and the reason is printed.
+# DIRECTORY is a build with `sepal` and libleveldb.so.1d (build/release unless told). Exit status 1: a program behaved
+# differently on Sepal; 77: all were skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 declare -A packages=([litecoind]=litecoind [minetestserver]="minetest-server sqlite3" [ceph-kvstore-tool]=ceph-base
   [rime_dict_manager]=librime-bin)
-# With LevelDB in it; what has no entry is in PATH.
+# The paths of programs that contain LevelDB; others are in PATH.
 declare -A places=([minetestserver]=/usr/lib/minetest/minetestserver [litecoind]=/usr/lib/litecoin/litecoind)
 
 build=build/release here= inside=
@@ -53,7 +53,7 @@ run_inside() {
     exec chroot "$work/view" "$PWD/tools/leveldb_programs.sh" --inside --build "$build" "$@"' inside "$@"
 }
 
-# have PROGRAM: installs it where that is allowed, or says why it cannot be had.
+# have PROGRAM: installs it if that is allowed, or says why it is not available.
 have() {
   local wanted
   read -r -a wanted <<<"${packages[$1]}"
@@ -72,7 +72,7 @@ have() {
   fi
 }
 
-# compare PROGRAM: the same script on both sides, in places of one name.
+# compare PROGRAM: runs the same script on both sides, in directories of the same name.
 compare() {
   local script=$PWD/tests/leveldb/programs/$1.sh side status=0
   rm -rf "$work/shared" && mkdir "$work/shared"

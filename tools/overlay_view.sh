@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A copy-on-write view of this machine, in which packages can be installed and of which nothing stays. Sourced.
+# A temporary copy-on-write view of this machine, in which packages can be installed. Sourced.
 #   overlay_view DIRECTORY SIZE
 # Makes it in DIRECTORY/view, with at most SIZE (as tmpfs takes it) of changes. To be called as root in a mount namespace
 # of its own, with which the view goes. Fails where there are no overlay file systems.

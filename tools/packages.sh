@@ -72,7 +72,8 @@ unpack_program() {
   rm -rf "$work"
 }
 
-# ccache_environment TREE: what lets ccache know an object again in another directory, precompiled headers and all.
+# ccache_environment TREE: settings with which ccache recognises objects in another directory, also with precompiled
+# headers.
 ccache_environment() {
   export CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime

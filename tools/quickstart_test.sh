@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Shows that quickstart.sh leaves alone what lies in the directory that it is given, and that its tour of the tools ends well.
+# Shows that quickstart.sh does not touch existing files in the directory that it is given, and that its tour of the
+# tools succeeds.
 #   tools/quickstart_test.sh TOOLS
 set -eu
 script=$(cd "$(dirname "$0")" && pwd)/quickstart.sh

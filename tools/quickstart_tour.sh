@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tools show: db_bench on a real directory, names of this machine's Debian package index, the inside of a table
-# file.
+# A tour of the tools: db_bench on a real directory, names of this machine's Debian package index, the contents of a
+# table file.
 #   tools/quickstart_tour.sh TOOLS DIRECTORY [ENTRIES]     TOOLS: where db_bench, sst_dump and name_lookup were built
 set -euo pipefail
 . "$(dirname "$0")/packages.sh"

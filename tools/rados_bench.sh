@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Figures of a database on a Ceph cluster, beside one in a local directory and beside what the cluster does by itself
+# Figures of a database on a Ceph cluster, beside one in a local directory and beside the cluster's own benchmark
 # (`rados bench`). Starts a cluster of three OSDs on this machine and stops it.
 #   tools/rados_bench.sh [--build DIRECTORY] [--local DIRECTORY] [--seconds N]
 # Needs a build with librados (build/release unless told) and Ceph's programs (the group `rados` of tools/packages.sh).
@@ -34,7 +34,7 @@ remote=rados:$SEPAL_RADOS_POOL/bench
 here=${local:-$work}/sepal_rados_bench
 mkdir -p "$here"
 
-# What the cluster does: NAME ARGS...
+# Runs the cluster's own benchmark: NAME ARGS...
 ceph_bench() {
   local name=$1
   shift
@@ -44,7 +44,7 @@ ceph_bench() {
     "$(awk '/^Average IOPS/ { i = $3 } /^Average Latency/ { l = $3 } /^Bandwidth/ { b = $3 }
             END { printf "%d a second, %.2f ms, %d MB/s", i, 1000 * l, b }' "$work/said")"
 }
-# What a database does, at both places: NAME FLAGS...
+# Runs a benchmark of a database at both places: NAME FLAGS...
 both() {
   local name=$1 place
   shift

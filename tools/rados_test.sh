@@ -3,7 +3,7 @@
 #   tools/rados_test.sh [--torture SECONDS] [--build DIRECTORY]
 # Needs a build with sepal::rados (build/release unless told) and Ceph's daemons (the group `rados` of tools/packages.sh);
 # without them it prints the reason and ends with exit status 77, as skipped.
-# With --torture, writers are killed, frozen and taken over for so many seconds more, while OSDs and monitors are killed.
+# With --torture, writers are killed, frozen and taken over for SECONDS more, while OSDs and monitors are killed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh
@@ -102,7 +102,7 @@ while [ $SECONDS -lt $end ] || [ $rounds -lt 3 ]; do
   rados_writer check $db "w$number" "$(acked $number)" >>"$work/checked" || fail "round $rounds: $(tail -n 2 "$work/checked")"
   kill -CONT "$before" 2>/dev/null || true
   wait "$before" 2>/dev/null || true
-  # What a fenced writer was told to be durable after its last look is there too: it was told nothing.
+  # Nothing was acknowledged to a fenced writer after its last check.
   rados_writer check $db "w$number" "$(acked $number)" >>"$work/checked" || fail "round $rounds: $(tail -n 2 "$work/checked")"
   if [ $((rounds % 3)) != 0 ]; then
     grep -q "taken" "$work/said.$number" || fail "a fenced writer said: $(cat "$work/said.$number")"

@@ -1,4 +1,4 @@
-// reliability: runs the harnesses of tests/reliability for as long as wanted, and says what they found.
+// reliability: runs the harnesses of tests/reliability for a given time, and reports their findings.
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ struct Flags {
   std::string ledger;
 };
 
-// Of the source tree that the working directory lies in.
+// The commit of the source tree that contains the working directory.
 std::string Commit() {
   std::string commit;
   if (std::FILE* pipe = ::popen("git describe --always --dirty --abbrev=10 2>/dev/null", "r")) {
@@ -39,7 +39,7 @@ std::string Commit() {
   return commit.empty() ? "unknown" : commit;
 }
 
-// False, with the row printed, where it cannot be written.
+// Returns false, and prints the row, if it cannot be written.
 bool AppendToLedger(const std::string& path, const Harness& harness, const Flags& flags, const Search& run,
                     const std::string& commit) {
   nlohmann::ordered_json row = {{"harness", harness.name},  {"cases", run.cases()},
@@ -56,7 +56,7 @@ bool AppendToLedger(const std::string& path, const Harness& harness, const Flags
   return false;
 }
 
-// True if nothing was found, and that was written down.
+// Returns true if nothing was found, and that was recorded.
 bool RunOne(const Harness& harness, const Flags& flags, const std::string& commit) {
   ReportCrashes(harness.name, flags.run.seed);
   tools::Progress progress(harness.name, flags.run.count, std::cerr, tools::StandardErrorIsTerminal());
@@ -132,10 +132,10 @@ int Main(int argc, char** argv) {
 }  // namespace sepal::reliability
 
 int main(int argc, char** argv) {
-  // Addresses are the same in every run, so that nothing that follows from them differs.
+  // Fixes addresses, so that results that depend on them are the same in every run.
   if (const int persona = ::personality(0xffffffff);
       persona != -1 && (persona & ADDR_NO_RANDOMIZE) == 0 && ::personality(persona | ADDR_NO_RANDOMIZE) != -1) {
-    // By its own name, so that it is seen by it.
+    // Starts it by its own name, under which process lists then show it.
     std::array<char, 4096> path = {};
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
     if (length > 0) ::execv(path.data(), argv);

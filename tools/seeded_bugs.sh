@@ -34,7 +34,7 @@ check() {
 
 copy_tree() {
   mkdir -p "$scratch/tree"
-  # Only what differs is written, so that little is built anew.
+  # Only changed files are written, so that little is rebuilt.
   { git ls-files -z --cached --others --exclude-standard 2>/dev/null ||
     find . -path ./build -prune -o -type f -printf '%P\0'; } |
     while IFS= read -r -d '' file; do

@@ -3,7 +3,7 @@
 #   release      GCC, optimised: all tests
 #   asan-ubsan   Clang with AddressSanitizer and UndefinedBehaviorSanitizer: all tests
 #   tsan         Clang with ThreadSanitizer: the concurrent tests
-# Ends with CTest's own summary over the three. Can be run again; what is built is used again.
+# Ends with CTest's own summary over the three. Can be run again, and then reuses the builds.
 #   tools/test.sh [-R REGEX ...]     further arguments go to CTest
 #   SEPAL_TEST_CONFIGURATIONS=release tools/test.sh     one configuration alone
 set -euo pipefail

@@ -14,7 +14,7 @@ pid_t ForkBoundChild() {
   if (child < 0) Fail("fork", "no new process");
   if (child > 0) return child;
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Fail("prctl", "the child cannot be bound to its parent");
-  // A parent that was gone before that sends nothing.
+  // A parent that ended before that sends no signal.
   if (getppid() != parent) _exit(1);
   return 0;
 }

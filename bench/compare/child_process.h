@@ -1,12 +1,12 @@
-// Processes of the comparison's own, none of which outlives the one that began it, however that ends.
+// Child processes of the comparison, none of which outlives its parent, however that ends.
 #pragma once
 
 #include <sys/types.h>
 
 namespace sepal::compare {
 
-// As fork(): 0 in the child, which is killed when the calling thread ends. Ends this process if there is none to be
-// had.
+// Like fork(): returns 0 in the child, which is killed when the calling thread ends. Ends this process if no child can
+// be created.
 pid_t ForkBoundChild();
 
 }  // namespace sepal::compare

@@ -24,14 +24,14 @@
 namespace sepal::compare {
 namespace {
 
-// As Fail, but the databases go.
+// Like Fail, but removes the databases.
 [[noreturn]] void GiveUp(std::string_view what, std::string_view message) {
   std::cerr << "compare: " << what << ": " << message << std::endl;
   std::exit(1);
 }
 
-// A new directory below `parent`, which goes away with all that is in it: a static one at std::exit too, but not where
-// a child process ends by _exit.
+// A new directory below `parent`, which is removed with its contents: a static one at std::exit too, but not when a
+// child process ends by _exit.
 class WorkDirectory {
  public:
   explicit WorkDirectory(const std::string& parent) : path_(parent + "/sepal-compare-XXXXXX") {

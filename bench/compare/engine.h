@@ -1,8 +1,8 @@
-// What the comparison asks of an engine. One adapter for each engine, in a file of its own; the driver is the same for
-// all and knows none of them.
+// The interface of an engine in the comparison. Each engine has an adapter in a file of its own; the driver is the same
+// for all and knows none of them.
 //
-// An adapter has no error paths: whatever goes wrong ends the process with a message (`Require`), since a comparison
-// with errors in it is worth nothing. Values are handed out without a copy where the engine can do so.
+// An adapter has no error paths: any error ends the process with a message (`Require`), since a comparison with errors
+// is worthless. Values are returned without a copy if the engine can do so.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ struct EngineSettings {
   // Entries of the whole data set: for the null engine's answers and LMDB's map.
   uint64_t entries = 0;
   size_t entry_bytes = 0;
-  // Values from so many bytes on lie apart from their keys, for those that can; 0: none.
+  // Values of at least so many bytes are separated from their keys, in engines that can; 0: none.
   size_t separate_from = 0;
   // Snappy, for all that have it.
   bool compress = true;
-  // Past the operating system's cache, for those that can.
+  // Reads bypass the operating system's cache, in engines that can.
   bool direct_reads = false;
   // Values are counters (Session::Increment).
   bool counters = false;
-  // Nothing is flushed, not even a full memtable: the log alone holds all that is written.
+  // Nothing is flushed, not even a full memtable: only the log has the writes.
   bool keep_in_log = false;
 };
 
@@ -84,13 +84,13 @@ struct EngineCounters {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Every setting that differs from the engine's default, and how the memory is shared out, as one line.
+  // Every setting that differs from the engine's default, and the division of memory, as one line.
   virtual std::string DescribeSettings() const = 0;
   virtual std::unique_ptr<Session> NewSession() = 0;
   // Writes what is in memory to its place on disk and waits until no background work is left. Returns when (NowNanos)
   // the last activity was seen.
   virtual uint64_t FinishBackgroundWork() = 0;
-  // Writes the memtable and merges everything into one run. False where the engine has no such thing.
+  // Writes the memtable and compacts everything into one run. False if the engine has no such call.
   virtual bool CompactAll() = 0;
   virtual EngineCounters Counters() = 0;
 };

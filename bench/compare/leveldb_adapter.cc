@@ -1,5 +1,5 @@
 // LevelDB 1.23. It has no call that waits for background work, and only an implicit flush: `CompactRange` over a range
-// without keys writes the memtable; then the process is watched until its CPU time stands still for half a second.
+// without keys writes the memtable; then the process is watched until its CPU time has not changed for half a second.
 #include <unistd.h>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ class LevelDbEngine final : public Engine {
     db_->CompactRange(nullptr, nullptr);
     return true;
   }
-  // It does not count what it writes to the log.
+  // It does not count bytes written to the log.
   EngineCounters Counters() override {
     uint64_t runs = FilesAtLevel(0);
     for (int level = 1; level < kLevels; ++level) runs += FilesAtLevel(level) > 0 ? 1 : 0;

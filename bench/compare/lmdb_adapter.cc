@@ -104,7 +104,7 @@ class LmdbSession final : public Session {
     RequireLmdb(mdb_txn_begin(env_, nullptr, 0, &txn), "lmdb begin");
     return txn;
   }
-  // A fresh read transaction: each read sees the newest state, as with the others.
+  // A new read transaction: each read sees the newest state, as with the others.
   void Renew() {
     if (read_ == nullptr) {
       RequireLmdb(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &read_), "lmdb begin");

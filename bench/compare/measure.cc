@@ -13,7 +13,7 @@ namespace {
 
 double ToSeconds(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
 
-// Of what an engine counts; nothing where it does not.
+// The difference of an engine's counts; none if it does not count.
 std::optional<uint64_t> Grown(std::optional<uint64_t> before, std::optional<uint64_t> after) {
   return before.has_value() && after.has_value() ? std::optional(*after - *before) : std::nullopt;
 }
@@ -54,7 +54,7 @@ Totals Sum(const std::vector<Worker>& workers) {
 
 }  // namespace
 
-// Looks at the space of the engine's files until it is asked for the most that there was.
+// Measures the space of the engine's files until it is asked for the maximum.
 class Meter::SpaceWatch {
  public:
   explicit SpaceWatch(std::string path) : path_(std::move(path)), thread_([this] { Watch(); }) {}

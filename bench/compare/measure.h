@@ -1,5 +1,5 @@
-// Measures one workload: wall time, CPU time of the whole process, latencies, bytes written, memory. What a workload
-// has not, or an engine does not count, is absent (null in JSON).
+// Measures one workload: wall time, CPU time of the whole process, latencies, bytes written, memory. Figures that a
+// workload does not have, or an engine does not count, are absent (null in JSON).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Measurement {
   uint64_t written_bytes = 0;
   uint64_t space_bytes = 0;  // all files but logs, after the workload
   uint64_t log_bytes = 0;
-  // Resident memory, maps of files too, less what the process had before the engine was opened: afterwards, and at most
-  // during the workload.
+  // Resident memory, including mapped files, less that of the process before the engine was opened: afterwards, and at
+  // most during the workload.
   uint64_t resident_bytes = 0, peak_resident_bytes = 0;
   uint64_t memory_limit_bytes = 0;  // that the engine was given
   // Of workloads that write and are timed until no background work is left: keys and values, and by the engine's own
@@ -64,7 +64,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, engine, workload, threads, round
                                    replayed_log_bytes, operations_of_seconds, least_of_seconds, variation_of_seconds,
                                    peak_space_bytes)
 
-// What one thread of a workload does with.
+// The state of one thread of a workload.
 struct Worker {
   int index = 0;
   int threads = 1;
@@ -143,7 +143,7 @@ class Meter {
   const uint64_t resident_before_;
 };
 
-// What of the process' memory the engine takes, and what it was given.
+// The engine's share of the process' memory, and its limit.
 void MeasureMemory(const EngineSettings& settings, uint64_t resident_before, Measurement* m);
 
 }  // namespace sepal::compare

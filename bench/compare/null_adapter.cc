@@ -1,4 +1,4 @@
-// An engine that does nothing: what is measured with it is the driver's own cost.
+// An engine that does nothing, to measure the driver's own cost.
 #include "absl/strings/str_format.h"
 #include "bench/compare/engine.h"
 #include "tools/db_bench/workload.h"

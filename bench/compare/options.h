@@ -1,4 +1,4 @@
-// What the comparison was asked to do.
+// The options of the comparison.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct CompareOptions {
   bool markdown = false;
 };
 
-// The number that stands in the key of an entry.
+// The number in the key of an entry.
 inline uint64_t NumberInKey(const CompareOptions& options, uint64_t number) {
   return options.clustered ? number / 1000 * 1'000'000 + number % 1000 : number;
 }

@@ -13,7 +13,7 @@
 namespace sepal::compare {
 namespace {
 
-// Pages that are mapped stay in the page cache: engines that map their files let go of them first.
+// Mapped pages stay in the page cache: engines that map their files must unmap them first.
 void LetGoOfMappedPages(const std::string& path) {
   const std::string mapped = " " + std::filesystem::absolute(path).string();
   std::ifstream maps("/proc/self/maps");
@@ -24,7 +24,7 @@ void LetGoOfMappedPages(const std::string& path) {
     std::string permissions;
     std::istringstream fields(line);
     if (!(fields >> std::hex >> begin >> dash >> end >> permissions)) Fail(line, "is no mapping");
-    // What is only read can be fetched again.
+    // Pages that are only read can be fetched again.
     if (line.find(mapped) == std::string::npos || permissions[1] == 'w') continue;
     if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) Fail(line, "stays in memory");
   }

@@ -16,10 +16,10 @@
 namespace sepal::compare {
 namespace {
 
-// No engine takes more of memtables for an entry beside its bytes.
+// An upper bound, for all engines, of the memtable's overhead for an entry.
 constexpr size_t kMostOverheadOfEntry = 200;
 
-// LevelDB's share, whose memtables are bounded: a third for what is left over at the ends of its arena's blocks.
+// LevelDB's memtables are bounded: a third of one is for unused ends of its arena's blocks.
 bool FitsMemtables(const EngineEntry& engine, const CompareOptions& options, const EngineSettings& settings) {
   constexpr size_t kNodeBytes = 64;
   const uint64_t each = settings.entry_bytes + settings.entry_bytes / 3 + kNodeBytes;
@@ -51,7 +51,7 @@ void Write(const EngineEntry& engine, const CompareOptions& options, EngineSetti
   }
 }
 
-// Up to the last byte that is not zero: files may be longer, for what is still to come.
+// Up to the last byte that is not zero: files may be preallocated.
 uint64_t BytesInUse(const std::filesystem::path& path) {
   constexpr uint64_t kChunk = 1 << 20;
   std::ifstream file(path, std::ios::binary);

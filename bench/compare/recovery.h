@@ -1,4 +1,4 @@
-// What an engine needs to open a database whose process died with everything in the log and nothing in tables.
+// The cost of opening a database whose process died with everything in the log and nothing in tables.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,9 @@ namespace sepal::compare {
 // appearance.
 std::vector<Measurement> Medians(const std::vector<Measurement>& all);
 
-// For each number of threads a table of throughput and ratios and one of times, bytes and memory; then, where there is
-// something in them, one of what was written for the user's bytes, one of the seconds of --duration, and one of the
-// logs that were replayed.
+// Prints for each number of threads a table of throughput and ratios and one of times, bytes and memory; then, unless
+// they are empty, one of bytes written for the user's bytes, one of the seconds of --duration, and one of the logs that
+// were replayed.
 std::string FormatTables(const std::vector<Measurement>& medians, const CompareOptions& options);
 
 // `{schema_version, machine, command, settings, medians, measurements}`.

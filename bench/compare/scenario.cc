@@ -295,7 +295,7 @@ class Scenario {
       tools::ValueGenerator values = Values(1000);
       Random draws(seed_ + 1000);
       const uint64_t begin = tools::NowNanos();
-      // A few puts each millisecond; what was missed is caught up.
+      // A few puts each millisecond; missed ones are made up for.
       for (uint64_t written = 0; !stop.load(std::memory_order_relaxed);) {
         const uint64_t due = (tools::NowNanos() - begin) / (1'000'000'000 / options_.writes_per_second);
         for (; written < due; ++written) {
@@ -312,8 +312,8 @@ class Scenario {
     return totals;
   }
 
-  // A put that makes others wait makes them late, as it would clients that do not know of each other. The thread does
-  // not sleep: timers are late by more than a put takes.
+  // A slow put delays the following ones, as with independent clients. The thread does not sleep: timers are late by
+  // more than a put takes.
   Totals OpenLoop(Meter* meter) {
     const uint64_t arrivals = options_.arrivals_per_second * options_.open_loop_seconds;
     return meter->Run({.name = "openloop", .operations = arrivals}, [&](Worker* worker) {
@@ -442,7 +442,7 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
       opened = engine.open(settings);
     }
     for (const std::string& workload : WorkloadsOf(scenario)) {
-      // The fill is needed by those after it, wanted or not.
+      // Later workloads need the fill, wanted or not.
       if (workload != scenario && !Wanted(options, workload)) continue;
       if (IsCold(workload)) {
         if (options.direct_reads && !engine.has_direct_reads) continue;

@@ -1,8 +1,8 @@
-// The workloads, and the scenarios that string them together: each scenario opens one new database in one process.
+// The workloads, and the scenarios that combine them: each scenario opens one new database in one process.
 //
 //   fillseq, fillrandom, fillbatch, fillsync   a scenario each
-//   ycsbload                                   and then, on what it made, YCSB's, without a pause
-//   filluniquerandom                           and then, on what it made, all the others in the order of AllWorkloads
+//   ycsbload                                   and then, on its database, YCSB's, without a pause
+//   filluniquerandom                           and then, on its database, all the others in the order of AllWorkloads
 //
 // Fills, overwrites and deletions are timed until no background work is left.
 #pragma once

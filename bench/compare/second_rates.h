@@ -1,4 +1,4 @@
-// Operations of each whole second of a workload that goes on for a given time: how steady it is.
+// Operations of each whole second of a workload that runs for a given time, to show how steady it is.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class SecondRates {
   // A second without an operation counts as one of rate zero.
   explicit SecondRates(uint64_t seconds) : counts_(seconds, 0) {}
 
-  // An operation that ended so long after the beginning; after the last second it is in none.
+  // Notes an operation that ended so long after the beginning; one after the last second does not count.
   void Add(uint64_t nanos) {
     const uint64_t second = nanos / 1'000'000'000;
     if (second < counts_.size()) ++counts_[second];

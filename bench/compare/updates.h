@@ -1,4 +1,4 @@
-// Workloads of updates that are no plain puts: by an engine's own calls for them, or what a program does without these
+// Workloads of updates other than plain puts: by an engine's own calls for them, or else by reads and writes
 // (Session::Increment and DeleteRange).
 #pragma once
 

@@ -64,7 +64,7 @@ void Ycsb::Work(const tools::YcsbMix& mix, Worker* worker) {
   const auto read = [&](uint64_t number) {
     std::string_view value;
     if (worker->session->Get(format(number), &value)) return worker->Touch(value);
-    // What is inserted now may not be there yet.
+    // Concurrent inserts may not have finished yet.
     if (!mix.latest) Fail("ycsb", "a key that was loaded was not found");
   };
   const auto write = [&](uint64_t number) { worker->session->Put(format(number), values.Next(value_bytes), false); };

@@ -1,5 +1,5 @@
-// YCSB's core workloads (tools/db_bench/ycsb.h), one after another on one database, without a pause: what one leaves to
-// be done in the background is the next one's load, too, and is waited for at the end ("ycsbsettle").
+// YCSB's core workloads (tools/db_bench/ycsb.h), one after another on one database, without a pause: background work
+// that one leaves also loads the next one, and is waited for at the end ("ycsbsettle").
 #pragma once
 
 #include <atomic>

@@ -29,7 +29,7 @@ function checkDamage(bytes, name) {
   for (const size of [0, 7, 63, 64, bytes.length - 1]) checkRefused(bytes.subarray(0, size), name, `cut to ${size}`);
 }
 
-// A file whose checksum is right and whose fields contradict each other.
+// A file with a right checksum and contradictory fields.
 function checkContradiction(filter, bytes, name) {
   const changed = { generations: bytes.slice(0, 64), scalable: bytes.slice(0, 64) }[filter.kind] ?? bytes.slice();
   if (changed.length === 64) changed.fill(0, 48, 56);

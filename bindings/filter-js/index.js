@@ -1,4 +1,4 @@
-// Reads the filters of Sepal: sets of keys in a few bits each, which know for certain what is absent.
+// Reads the filters of Sepal: sets of keys in a few bits each, whose answer "absent" is certain.
 //
 //   import { Filter } from "sepal-filter";
 //   const weak = new Filter(new Uint8Array(await (await fetch("weak-passwords.filter")).arrayBuffer()));

@@ -16,7 +16,7 @@ type Batch struct {
 	raw *C.sepal_writebatch_t
 }
 
-// NewBatch makes an empty batch. Its memory is given back when nothing refers to it.
+// NewBatch creates an empty batch. Its memory is freed when nothing refers to it.
 func NewBatch() *Batch {
 	batch := &Batch{C.sepal_writebatch_create()}
 	runtime.SetFinalizer(batch, func(b *Batch) { C.sepal_writebatch_destroy(b.raw) })
@@ -39,7 +39,7 @@ func (b *Batch) PutCF(family *ColumnFamily, key, value []byte) {
 	runtime.KeepAlive(b)
 }
 
-// PutExpiring puts a key that is there until that time.
+// PutExpiring puts a key that expires at that time.
 func (b *Batch) PutExpiring(key, value []byte, expires time.Time) {
 	at, size := pointer(key)
 	valueAt, valueSize := pointer(value)

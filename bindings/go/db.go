@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// DB is an open database. All of its methods may be called by many goroutines at once. The methods of keys are about the
+// DB is an open database. All of its methods may be called by many goroutines at once. The methods for keys use the
 // default column family; Family has them for others.
 type DB struct {
 	ColumnFamily
@@ -30,7 +30,7 @@ type ColumnFamily struct {
 	raw *C.sepal_column_family_t // nil: the default one
 }
 
-// Open opens the database in a directory. It is to be closed.
+// Open opens the database in a directory. The caller must close it.
 func Open(directory string, options Options) (*DB, error) {
 	raw, err := options.raw()
 	if err != nil {
@@ -50,8 +50,8 @@ func Open(directory string, options Options) (*DB, error) {
 	return db, nil
 }
 
-// Close waits for the calls that run and closes the database; later calls fail with Closed. Iterators and snapshots
-// should be closed before.
+// Close waits for running calls and closes the database; later calls fail with Closed. Close iterators and snapshots
+// first.
 func (db *DB) Close() error {
 	db.mutex.Lock()
 	defer db.mutex.Unlock()
@@ -77,7 +77,7 @@ func onLocation(directory string, call func(*C.sepal_options_t, *C.char, **C.cha
 	return takeError(message)
 }
 
-// Destroy deletes a database that is not open, with its files alone.
+// Destroy deletes a database that is not open; other files in its directory stay.
 func Destroy(directory string) error {
 	return onLocation(directory, func(options *C.sepal_options_t, name *C.char, message **C.char) {
 		C.sepal_destroy_db(options, name, message)
@@ -94,10 +94,10 @@ func Repair(directory string) (report string, err error) {
 	return report, err
 }
 
-// Version is that of the library which is linked.
+// Version returns the version of the linked library.
 func Version() string { return C.GoString(C.sepal_version_string()) }
 
-// call makes a call that can fail while the database cannot be closed.
+// call makes a call that can fail; meanwhile the database cannot be closed.
 func (db *DB) call(make func(db *C.sepal_t, message **C.char)) error {
 	db.mutex.RLock()
 	defer db.mutex.RUnlock()
@@ -208,8 +208,7 @@ func (f *ColumnFamily) get(key []byte, reading *C.sepal_readoptions_t) (value []
 	return value, err
 }
 
-// MultiGet reads many keys as of one moment, and overlaps the reads of those that are on the disk. Values of keys that do
-// not exist are nil.
+// MultiGet reads many keys as of one moment, and overlaps reads from the disk. Values of absent keys are nil.
 func (f *ColumnFamily) MultiGet(keys [][]byte) ([][]byte, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -245,7 +244,7 @@ func (f *ColumnFamily) MultiGet(keys [][]byte) ([][]byte, error) {
 	return result, nil
 }
 
-// CompactRange drops what is overwritten or deleted from begin through end; nil: from the first key, or to the last.
+// CompactRange drops overwritten and deleted entries from begin through end; nil: from the first key, or to the last.
 func (f *ColumnFamily) CompactRange(begin, end []byte) error {
 	at, size := optional(begin)
 	endAt, endSize := optional(end)
@@ -257,7 +256,7 @@ func (f *ColumnFamily) CompactRange(begin, end []byte) error {
 	return err
 }
 
-// Family finds a column family; NotFound if there is none of that name.
+// Family finds a column family; NotFound if there is none with that name.
 func (db *DB) Family(name string) (*ColumnFamily, error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -309,7 +308,7 @@ func (db *DB) FamilyNames() (names []string, err error) {
 	return names, err
 }
 
-// Property is a property of the engine's as text; "" for one that it does not know.
+// Property returns a property of the engine as text; "" for an unknown one.
 func (db *DB) Property(name string) (value string, err error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -321,7 +320,7 @@ func (db *DB) Property(name string) (value string, err error) {
 	return value, err
 }
 
-// Flush writes what is in memory to tables.
+// Flush writes the memtable to tables.
 func (db *DB) Flush() error {
 	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_flush(raw, nil, 1, message) })
 }
@@ -331,7 +330,7 @@ func (db *DB) Sync() error {
 	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_sync(raw, message) })
 }
 
-// CatchUp brings a read-only database to what its writer has written by now.
+// CatchUp brings a read-only database up to date with its writer.
 func (db *DB) CatchUp() error {
 	return db.call(func(raw *C.sepal_t, message **C.char) { C.sepal_catch_up(raw, message) })
 }

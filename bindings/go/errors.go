@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// Code says what kind of error occurred; errors.Is(err, sepal.DataLoss) asks for it. docs/reference/errors.md of Sepal
-// says when each occurs. That a key does not exist is none of them.
+// Code is the kind of an error; test for one with errors.Is(err, sepal.DataLoss). docs/reference/errors.md of Sepal
+// says when each occurs. An absent key is not an error.
 type Code string
 
 const (
@@ -33,7 +33,7 @@ const (
 
 func (c Code) Error() string { return string(c) }
 
-// Error is what calls return that fail.
+// Error is the error of a failed call.
 type Error struct {
 	Code    Code
 	Message string
@@ -41,7 +41,7 @@ type Error struct {
 
 func (e *Error) Error() string { return "sepal: " + e.Message }
 
-// Unwrap makes errors.Is find the code.
+// Unwrap lets errors.Is find the code.
 func (e *Error) Unwrap() error { return e.Code }
 
 func closed(what string) error { return &Error{Closed, "the " + what + " is closed"} }
@@ -64,7 +64,7 @@ func takeError(text *C.char) error {
 	return &Error{Internal, whole}
 }
 
-// pointer gives the bytes to a call; never null, which would mean that there are none.
+// pointer returns the bytes for a call; never null, which would mean "none".
 func pointer(bytes []byte) (*C.char, C.size_t) {
 	if len(bytes) == 0 {
 		return (*C.char)(unsafe.Pointer(&empty[0])), 0
@@ -72,7 +72,7 @@ func pointer(bytes []byte) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(&bytes[0])), C.size_t(len(bytes))
 }
 
-// optional gives null for nil.
+// optional returns null for nil.
 func optional(bytes []byte) (*C.char, C.size_t) {
 	if bytes == nil {
 		return nil, 0

@@ -5,14 +5,14 @@ package sepal
 */
 import "C"
 
-// Snapshot is a moment in the history of a database, of all its column families. It is to be closed, so that what it sees
-// can be dropped once it is overwritten.
+// Snapshot is a moment in the history of a database, for all its column families. Close it, so that overwritten
+// versions that it sees can be dropped.
 type Snapshot struct {
 	db  *DB
 	raw *C.sepal_snapshot_t
 }
 
-// Snapshot is the database as of now.
+// Snapshot returns a snapshot of the database as of now.
 func (db *DB) Snapshot() (*Snapshot, error) {
 	snapshot := &Snapshot{db: db}
 	err := db.call(func(raw *C.sepal_t, _ **C.char) { snapshot.raw = C.sepal_create_snapshot(raw) })
@@ -22,7 +22,7 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 	return snapshot, nil
 }
 
-// Close gives the snapshot back. No read with it may be running.
+// Close releases the snapshot. No read with it may be running.
 func (s *Snapshot) Close() {
 	if s.raw == nil {
 		return
@@ -32,8 +32,8 @@ func (s *Snapshot) Close() {
 	s.raw = nil
 }
 
-// Iterator goes over entries in order, and sees the database as it was when it was made. It is used by one goroutine at a
-// time, and is to be closed.
+// Iterator visits entries in order, and sees the database as it was when the iterator was created. It is used by one
+// goroutine at a time, and must be closed.
 //
 //	for it.Next() {
 //		use(it.Key(), it.Value())
@@ -46,7 +46,7 @@ type Iterator struct {
 	err     error
 }
 
-// Iterate makes an iterator that stands before the first entry, or behind the last one.
+// Iterate creates an iterator that stands before the first entry, or, in reverse, after the last one.
 func (f *ColumnFamily) Iterate(options ReadOptions) *Iterator {
 	it := &Iterator{reverse: options.Reverse}
 	reading, err := options.raw()
@@ -85,7 +85,7 @@ func (it *Iterator) Seek(key []byte) {
 	it.moved = true
 }
 
-// Next moves to the next entry. False: there is none, or an error occurred.
+// Next moves to the next entry. It returns false if there is none, or after an error.
 func (it *Iterator) Next() bool {
 	if it.raw == nil {
 		return false
@@ -131,7 +131,7 @@ func (it *Iterator) Err() error {
 	return takeError(message)
 }
 
-// Close gives the iterator's memory back.
+// Close releases the iterator.
 func (it *Iterator) Close() {
 	if it.raw == nil {
 		return

@@ -14,24 +14,24 @@ import (
 	"unsafe"
 )
 
-// MergeFunc makes a value of the key, the value before it (nil: none) and the operands, oldest first; false if they cannot
-// be merged. It must always give the same result, must not block, and is called by many threads at once.
+// MergeFunc returns the value for a key, its old value (nil: none) and the operands, oldest first; false if they cannot
+// be merged. It must be deterministic, must not block, and is called by many threads at once.
 type MergeFunc func(key, base []byte, operands [][]byte) ([]byte, bool)
 
-// MergeOperator says what a merge does to a value. Its name belongs to a column family for good. Operators are few, and
-// live as long as the process.
+// MergeOperator defines the effect of a merge on a value. Its name belongs to a column family for good. Operators live
+// as long as the process, so create only a few.
 type MergeOperator struct {
 	raw *C.sepal_mergeoperator_t
 }
 
-// NewMergeOperator makes an operator of a function.
+// NewMergeOperator creates an operator from a function.
 func NewMergeOperator(name string, merge MergeFunc) *MergeOperator {
 	handle := cgo.NewHandle(merge)
 	return &MergeOperator{C.sepal_go_merge_operator(C.uintptr_t(handle), C.CString(name))}
 }
 
-// BuiltInMerge is an operator that comes with the library: sepal.Add64, sepal.Append: and a separator, sepal.Max,
-// sepal.Min, sepal.JsonMergePatch. Nil if it has no such operator.
+// BuiltInMerge returns an operator of the library: sepal.Add64, sepal.Append: and a separator, sepal.Max, sepal.Min,
+// sepal.JsonMergePatch. Nil if there is no such operator.
 func BuiltInMerge(name string) *MergeOperator {
 	at, size := pointer([]byte(name))
 	raw := C.sepal_mergeoperator_create_by_name(at, size)

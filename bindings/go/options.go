@@ -30,7 +30,7 @@ type FamilyOptions struct {
 	Merge       *MergeOperator
 }
 
-// Options say how a database is opened. docs/reference/options.md of Sepal explains them.
+// Options are the options for opening a database. docs/reference/options.md of Sepal explains them.
 type Options struct {
 	CreateIfMissing bool
 	ErrorIfExists   bool
@@ -59,7 +59,7 @@ func (f FamilyOptions) set(raw *C.sepal_options_t) {
 	}
 }
 
-// raw makes options of the library's, to be destroyed by the caller.
+// raw creates the library's options, which the caller must destroy.
 func (o Options) raw() (*C.sepal_options_t, error) {
 	raw := C.sepal_options_create()
 	C.sepal_options_set_create_if_missing(raw, flag(o.CreateIfMissing))
@@ -95,7 +95,8 @@ func (o Options) raw() (*C.sepal_options_t, error) {
 	return raw, nil
 }
 
-// WriteOptions say how a write is made. Without Sync it survives the death of the process, and with it a loss of power.
+// WriteOptions are the options of a write. Without Sync it survives the death of the process, and with Sync a loss of
+// power.
 type WriteOptions struct {
 	Sync       bool
 	DisableWAL bool          // it is only in memory until it is flushed
@@ -114,7 +115,7 @@ func (w WriteOptions) raw() *C.sepal_writeoptions_t {
 	return raw
 }
 
-// ReadOptions say how a read is made. The bounds, the prefix and Reverse are for iterators.
+// ReadOptions are the options of a read. The bounds, the prefix and Reverse are for iterators.
 type ReadOptions struct {
 	Snapshot   *Snapshot // read as of it instead of as of now
 	NoCache    bool      // do not keep blocks that are read in the cache

@@ -3,7 +3,7 @@
 const fs = require('fs')
 const path = require('path')
 
-// SEPAL_LEVEL_ADDON names an addon that was built elsewhere.
+// SEPAL_LEVEL_ADDON names an addon that was built in another place.
 const addon = process.env.SEPAL_LEVEL_ADDON || path.join(__dirname, 'build', 'sepal_level.node')
 
 if (!fs.existsSync(addon)) {

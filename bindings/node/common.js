@@ -3,5 +3,5 @@
 // The addon's part of an object.
 exports.kHandle = Symbol('handle')
 
-// The addon's numbers of the encodings in which it takes and gives data.
+// The addon's numbers for encodings of data.
 exports.FORMS = Object.freeze({ utf8: 0, buffer: 1, view: 2 })

@@ -156,7 +156,7 @@ class SepalLevel extends AbstractLevel {
 
 class Snapshot extends AbstractSnapshot {
   constructor (db, options) {
-    // First, because what it refuses must not become a resource of the database.
+    // Called first, because a refused object must not become a resource of the database.
     const handle = binding.newSnapshot(db[kHandle])
     super(options)
     this[kHandle] = handle
@@ -179,5 +179,5 @@ function assertLocation (location) {
 }
 
 exports.SepalLevel = SepalLevel
-// For programs that ask for classic-level and are given this package.
+// For programs that use this package in place of classic-level.
 exports.ClassicLevel = SepalLevel

@@ -1,6 +1,6 @@
 'use strict'
 
-// Builds the addon with CMake, of the libsepal and the Node headers that are installed. Nothing is downloaded.
+// Builds the addon with CMake and the installed libsepal and Node headers. Nothing is downloaded.
 
 const { spawnSync } = require('child_process')
 const fs = require('fs')
@@ -22,7 +22,7 @@ function cmake (...args) {
   if (status !== 0) process.exit(1)
 }
 
-// What was configured for another libsepal or Node is not used again.
+// A build for another libsepal or Node is not reused.
 fs.rmSync(path.join(build, 'CMakeCache.txt'), { force: true })
 cmake('-S', __dirname, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DSEPAL_NODE=${process.execPath}`)
 cmake('--build', build)

@@ -40,7 +40,7 @@ class Reader {
     return true
   }
 
-  // Reads a chunk, and moves to its first item. The first one has a single item: often no more is wanted.
+  // Reads a chunk, and moves to its first item. The first chunk has a single item, because often no more is needed.
   async fill (step) {
     this.#chunk = await this.#read(this.#size)
     this.#size = MOST_ENTRIES
@@ -50,7 +50,7 @@ class Reader {
     return false
   }
 
-  // What is here already, or a chunk; at most `size` items.
+  // Returns the items that were read ahead, or a new chunk; at most `size` items.
   async take (size, step) {
     this.#size = MOST_ENTRIES
     const begin = this.#position + step
@@ -84,7 +84,7 @@ class Iterator extends AbstractIterator {
   #values
 
   constructor (db, options) {
-    // First, because what it refuses must not become a resource of the database.
+    // Called first, because a refused object must not become a resource of the database.
     const reader = new Reader(db, options)
     super(db, options)
     this.#keys = options.keys !== false
@@ -122,7 +122,7 @@ class Iterator extends AbstractIterator {
   }
 }
 
-// Iterators over keys or values alone, of which the chunks are the items.
+// Iterators over only keys or only values, which are the items of the chunks.
 const over = (Base, part) => class extends Base {
   #reader
 

@@ -1,4 +1,4 @@
-//! Finds libsepal: where SEPAL_LIB_DIR says, or pkg-config, or else among the linker's own directories.
+//! Finds libsepal: in SEPAL_LIB_DIR, by pkg-config, or else in the linker's own directories.
 
 use std::{env, process::Command};
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostProbes = 30;
 constexpr size_t kFewestBits = 64;
 
-// Calls visit(bit) for each bit of a key, of `bits`, until it returns false. Whether it never did.
+// Calls visit(bit) for each bit of a key, of `bits`, until it returns false. Returns whether it never did.
 template <class Visit>
 bool ForEachBit(const leveldb::Slice& key, int probes, uint64_t bits, Visit visit) {
   uint64_t hash = HashKey(View(key), /*seed=*/0);
@@ -47,7 +47,7 @@ bool BloomPolicy::KeyMayMatch(const leveldb::Slice& key, const leveldb::Slice& f
   if (filter.size() < 2) return false;
   const size_t bytes = filter.size() - 1;
   const int probes = filter[bytes];
-  if (probes < 1 || probes > kMostProbes) return true;  // none that was made here
+  if (probes < 1 || probes > kMostProbes) return true;  // not one of this policy's filters
   return ForEachBit(key, probes, bytes * 8, [&](size_t bit) { return ((filter[bit / 8] >> (bit % 8)) & 1) != 0; });
 }
 

@@ -1,4 +1,4 @@
-// NewBloomFilterPolicy's filters: as policies, they say how many bits a key has in Sepal's tables.
+// NewBloomFilterPolicy's filters: as policies, they set the bits a key in Sepal's tables.
 #pragma once
 
 #include <leveldb/filter_policy.h>
@@ -7,7 +7,7 @@
 
 namespace sepal::compat {
 
-// Filters that a program makes with it directly have the form of no other library.
+// Filters that a program makes with it directly have a format of their own.
 class BloomPolicy final : public leveldb::FilterPolicy {
  public:
   explicit BloomPolicy(int bits_per_key) : bits_per_key_(bits_per_key) {}

@@ -31,7 +31,7 @@ class CallingComparator final : public leveldb::Comparator {
   const Names names_;
 };
 
-// Databases have filters of their own kind, and ask it nothing.
+// Databases have filters of their own, and never call it.
 class CallingFilterPolicy final : public leveldb::FilterPolicy {
  public:
   using Creates = char* (*)(void*, const char* const*, const size_t*, int, size_t*);

@@ -45,7 +45,7 @@ struct leveldb_logger_t {
 struct leveldb_env_t {
   leveldb::Env* rep;
 };
-// Databases are given the policy that is in it.
+// Databases get the policy inside.
 struct leveldb_filterpolicy_t {
   std::unique_ptr<const leveldb::FilterPolicy> rep;
 };
@@ -58,7 +58,7 @@ namespace sepal::compat {
 // For leveldb_free.
 inline char* NewCopy(const std::string& text) { return ::strdup(text.c_str()); }
 
-// Replaces `*error` by the message of a failure. Whether there was one.
+// Replaces `*error` by the message of a failure. Returns whether there was one.
 inline bool SaveError(char** error, const leveldb::Status& status) {
   if (status.ok()) return false;
   std::free(*error);

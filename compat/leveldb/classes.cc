@@ -1,5 +1,5 @@
-// What LevelDB's abstract classes have out of line. Programs that derive from them, and all that is inline in the
-// headers, take destructors, virtual tables and type information from here.
+// The out-of-line parts of LevelDB's abstract classes. Programs that derive from them, and inline code of the headers,
+// take destructors, virtual tables and type information from here.
 #include <leveldb/cache.h>
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>

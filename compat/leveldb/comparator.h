@@ -11,8 +11,8 @@
 
 namespace sepal::compat {
 
-// Keys that compare equal may differ as far as anyone knows, so that tables have no filters. Must not outlive what the
-// program gave; safe for concurrent use as that is.
+// Keys that compare equal may differ, so that tables have no filters. Must not outlive the program's object; as safe
+// for concurrent use as that is.
 class ComparatorOfProgram final : public Comparator {
  public:
   explicit ComparatorOfProgram(const leveldb::Comparator* order) : order_(order), name_(order->Name()) {}

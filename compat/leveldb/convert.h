@@ -1,4 +1,4 @@
-// Slices and statuses of LevelDB's, and what Sepal has for them.
+// Converts between LevelDB's slices and statuses and Sepal's.
 #pragma once
 
 #include <leveldb/slice.h>
@@ -15,7 +15,7 @@ namespace sepal::compat {
 inline std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
 inline leveldb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-// What an operating system's error is in LevelDB: a missing file is NotFound, all else an IOError.
+// LevelDB's status for an operating system's error: a missing file is NotFound, all others are IOError.
 leveldb::Status PosixError(std::string_view context, int error);
 
 // | Sepal                          | LevelDB         |

@@ -19,7 +19,7 @@ using leveldb::Slice;
 using leveldb::Status;
 
 constexpr size_t kReleasedSnapshots = 1000;
-// LevelDB's; Sepal may have one more, which counts to the last.
+// LevelDB's levels; Sepal may have one more, which counts as part of the last.
 constexpr int kLevels = 7;
 
 class IteratorOf final : public leveldb::Iterator {
@@ -147,7 +147,7 @@ bool Database::GetProperty(const Slice& property, std::string* value) {
   } else if (name == "approximate-memory-usage") {
     *value = absl::StrCat(Number("sepal.memtable-bytes") + Number("sepal.block-cache-bytes"));
   } else if (name == "sstables") {
-    // The headings that programs look for, and below them what Sepal says.
+    // The headings that programs look for, followed by Sepal's statistics.
     for (int level = 0; level < kLevels; ++level) absl::StrAppend(value, "--- level ", level, " ---\n");
     value->append(db_->GetProperty("sepal.sstables").value_or(""));
   } else {

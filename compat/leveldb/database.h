@@ -40,8 +40,8 @@ class Database final : public leveldb::DB {
 
   const std::unique_ptr<const ComparatorOfProgram> comparator_;
   const std::unique_ptr<sepal::DB> db_;
-  // Programs ask for a released snapshot now and then, and find it usable with LevelDB: the last ones stay, as shells
-  // that read the newest state.
+  // Some programs use a released snapshot, which works with LevelDB: the last ones are kept as empty objects that read
+  // the newest state.
   Mutex mutex_;
   std::deque<std::unique_ptr<SnapshotOf>> released_ ABSL_GUARDED_BY(mutex_);
 };

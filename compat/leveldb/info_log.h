@@ -1,4 +1,4 @@
-// Options::info_log: what happens in a database, a line for each event.
+// Options::info_log: a line for each event in a database.
 #pragma once
 
 #include <leveldb/env.h>

@@ -1,4 +1,4 @@
-// NewLRUCache's cache. To databases it says how much memory they may have; a program may use it for its own things.
+// NewLRUCache's cache. It sets the memory of databases; a program may also use it for its own objects.
 #pragma once
 
 #include <leveldb/cache.h>
@@ -38,7 +38,7 @@ class LruCache final : public leveldb::Cache {
 
   void Drop(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(std::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes entries that nobody holds, least recently used first, until `charge` is left.
+  // Removes entries without handles, least recently used first, until `charge` is left.
   void Evict(size_t charge) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t capacity_;

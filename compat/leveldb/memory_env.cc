@@ -92,7 +92,7 @@ class SilentLogger final : public leveldb::Logger {
   void Logv(const char*, std::va_list) override {}
 };
 
-// Nothing else reaches the files.
+// The files have no other user.
 class MemoryFileLock final : public leveldb::FileLock {};
 
 }  // namespace
@@ -148,7 +148,7 @@ Status MemoryEnv::RemoveFile(const std::string& name) {
   return Status();
 }
 
-// Directories are there as soon as a file in them is.
+// A directory exists as soon as a file in it does.
 Status MemoryEnv::CreateDir(const std::string&) { return Status(); }
 Status MemoryEnv::RemoveDir(const std::string&) { return Status(); }
 

@@ -41,7 +41,7 @@ bool HoldsOtherEngine(FileSystem* files, const std::string& name) {
   return guard.ok() && *guard == GuardState::kForeign;
 }
 
-// With the whole path: the line is run where the user is, and not where the program is.
+// With the absolute path: the user runs the line in another directory than the program.
 std::string HowToImport(const std::string& name) {
   std::error_code error;
   const fs::path whole = fs::canonical(name, error);
@@ -51,7 +51,7 @@ std::string HowToImport(const std::string& name) {
          Quoted(path) + " " + Quoted(old) + " && sepal import " + Quoted(path) + " " + Quoted(old);
 }
 
-// The existing order's name, from the words of Sepal's refusal.
+// The name of the existing order, taken from Sepal's error.
 std::string ComparatorOfDatabase(std::string_view refusal) {
   constexpr std::string_view kBefore = "with comparator \"";
   constexpr std::string_view kBehind = "\", not \"";
@@ -69,7 +69,7 @@ Status LockFailure(const std::string& name, std::string_view refusal) {
                          own ? "already held by process" : "Resource temporarily unavailable");
 }
 
-// What LevelDB says of a place where it cannot make its lock file.
+// LevelDB's error for a directory in which it cannot create its lock file.
 Status CheckPlace(const std::string& name) {
   const std::string lock = name + "/LOCK";
   struct stat found = {};
@@ -158,7 +158,7 @@ Status RepairDB(const std::string& dbname, const Options& options) {
   const absl::Status repaired = sepal::DB::Repair(setup.options, dbname).status();
   if (repaired.ok()) return Status();
   if (!absl::IsNotFound(repaired)) return sepal::compat::OpeningFailure(repaired, options, setup, dbname);
-  // LevelDB makes an empty database where there is nothing to repair.
+  // LevelDB creates an empty database if there is nothing to repair.
   Options anew = options;
   anew.create_if_missing = true;
   anew.error_if_exists = false;

@@ -9,7 +9,7 @@ namespace sepal::compat {
 
 leveldb::Status OpenSequential(const std::string& name, leveldb::SequentialFile** file);
 leveldb::Status OpenRandomAccess(const std::string& name, leveldb::RandomAccessFile** file);
-// What is there is kept, or cut off.
+// Existing contents are kept, or truncated.
 leveldb::Status OpenWritable(const std::string& name, bool keep, leveldb::WritableFile** file);
 leveldb::Status OpenLogger(const std::string& name, leveldb::Logger** logger);
 

@@ -27,13 +27,13 @@ using leveldb::Status;
 constexpr char kMemoryVariable[] = "SEPAL_LEVELDB_MEMORY_LIMIT";
 constexpr size_t kLeastMemory = size_t{128} << 20;
 constexpr size_t kMostMemory = size_t{1} << 40;
-// What LevelDB makes itself where it is given none.
+// LevelDB's default if no cache is given.
 constexpr size_t kDefaultCacheBytes = size_t{8} << 20;
 constexpr size_t kMostMemtableBytes = size_t{64} << 20;
 constexpr int kMostThreads = 8;
 constexpr int kFlushThreads = 3;
 
-// Of this process: a forked child has none of its parent's threads. It lives as long as the process.
+// Belongs to this process: a forked child has none of its parent's threads. It lives as long as the process.
 Executor* SharedExecutor() {
   static Mutex* const mutex = new Mutex;
   static Executor* shared = nullptr;
@@ -42,15 +42,15 @@ Executor* SharedExecutor() {
   const uint64_t generation = WatchForks();
   if (shared != nullptr && made_in == generation) return shared;
   auto pool = std::make_unique<ThreadPool>(kFlushThreads, std::clamp(Thread::HardwareConcurrency(), 1, kMostThreads));
-  // Without threads the database tries for some of its own, and says what is missing.
+  // If there are no threads, the database tries to get its own, and reports what is missing.
   if (!pool->Check().ok()) return nullptr;
   made_in = generation;
   shared = pool.release();
   return shared;
 }
 
-// What databases of this process share whose programs gave them the same cache, or none: `bytes` of memory at least,
-// and the threads of all. Null: there is nothing to share, and the database tries for its own.
+// The resources that databases of this process with the same cache, or without one, share: at least `bytes` of memory,
+// and the threads of all. Null: there are none, and the database tries to get its own.
 std::shared_ptr<SharedResources> SharedMemoryOf(const leveldb::Cache* cache, size_t bytes) {
   struct Key {
     const leveldb::Cache* cache;
@@ -65,7 +65,7 @@ std::shared_ptr<SharedResources> SharedMemoryOf(const leveldb::Cache* cache, siz
   std::erase_if(*all, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<SharedResources>& known = (*all)[{cache, WatchForks()}];
   std::shared_ptr<SharedResources> shared = known.lock();
-  // One that wants more than there is has its own, which those after it share.
+  // A database that needs more gets its own, which later ones share.
   if (shared != nullptr && shared->memory_limit() >= bytes) return shared;
   absl::StatusOr<std::shared_ptr<SharedResources>> made =
       SharedResources::Make({.memory_limit = bytes, .env = {.executor = executor}});

@@ -1,4 +1,4 @@
-// What a program's leveldb::Options are for Sepal.
+// Translates a program's leveldb::Options for Sepal.
 //
 // | LevelDB                          | Sepal                                                                       |
 // |----------------------------------|-----------------------------------------------------------------------------|

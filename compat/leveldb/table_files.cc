@@ -1,5 +1,5 @@
-// Files in LevelDB's own table format, which Sepal neither writes nor reads: programs that work on such files load, and
-// are told.
+// Files in LevelDB's own table format, which Sepal neither writes nor reads: programs that work on such files load, but
+// get an error.
 #include <leveldb/dumpfile.h>
 #include <leveldb/env.h>
 #include <leveldb/table.h>

@@ -1,4 +1,4 @@
-// The C interface: filters of compactions.
+// The C interface: compaction filters.
 #include "sepal/c_compaction_filter.h"
 
 #include <memory>
@@ -50,7 +50,7 @@ namespace {
 
 using JudgeFunction = sepal_filter_verdict_t (*)(void*, int, unsigned char, unsigned char, sepal_filter_entry_t*);
 
-// What the filters of all compactions share.
+// The state that the filters of all compactions share.
 struct JudgeOfC {
   JudgeOfC(void* s, void (*d)(void*), JudgeFunction j) : state(s), destructor(d), judge(j) {}
   ~JudgeOfC() {

@@ -31,7 +31,7 @@ class OperatorOfC final : public sepal::MergeOperator {
                      std::span<const std::string_view> operands, std::string* value) const override {
     const Arrays arrays(operands);
     size_t size = 0;
-    // A value without bytes is not NULL either.
+    // An empty value is not NULL either.
     const std::string_view bytes =
         base.has_value() && base->empty() ? std::string_view("") : base.value_or(std::string_view());
     char* const made = merge_(state_, key.data(), key.size(), bytes.data(), bytes.size(), arrays.bytes.data(),

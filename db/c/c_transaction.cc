@@ -53,7 +53,7 @@ absl::StatusOr<sepal::TransactionOptions> OptionsOf(int isolation, int locking, 
       .lock_timeout = std::chrono::milliseconds(std::min(lock_timeout_millis, kMostMillis))};
 }
 
-// The error that a callback has set, which begins with its code.
+// The error that a callback has set; it begins with its code.
 absl::Status StatusOf(char* error) {
   if (error == nullptr) return absl::OkStatus();
   const std::string text(error);
@@ -115,7 +115,7 @@ void sepal_run_transaction(sepal_t* db, int isolation, int locking, uint64_t loc
                            const sepal_writeoptions_t* options, char** errptr) {
   const absl::StatusOr<sepal::TransactionOptions> begin = OptionsOf(isolation, locking, lock_timeout_millis);
   if (SaveError(errptr, begin.status())) return;
-  std::string said;  // by the body, of an error that has no code here
+  std::string said;  // the body's error text, if its code is unknown here
   const absl::Status status = db->rep->RunTransaction(
       *begin,
       [&](sepal::Transaction& rep) {

@@ -22,7 +22,7 @@ struct sepal_t {
 };
 struct sepal_env_t {
   sepal::Env rep;
-  // Every file system that was ever set: databases may run on one that `rep` no longer has.
+  // All file systems that were ever set: databases may still use one that `rep` no longer has.
   std::vector<std::unique_ptr<sepal::FileSystem>> file_systems;
   std::vector<std::unique_ptr<sepal::Clock>> clocks;
   std::vector<std::unique_ptr<sepal::Executor>> executors;
@@ -113,7 +113,7 @@ inline char* TakeValue(const absl::StatusOr<std::string>& value, size_t* vallen,
   return NewCopy(*value);
 }
 
-// Of objects that have the calls of a transaction.
+// For objects that have the calls of a transaction.
 template <class Rep>
 void PutWith(Rep* rep, sepal_column_family_t* family, std::string_view key, std::string_view value,
              const PutOptions& options, char** errptr) {

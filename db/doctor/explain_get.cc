@@ -1,5 +1,5 @@
-// ExplainGet asks the sources that a Get asks (point_lookup.cc), in its order, and reports what each answers; in a
-// table it takes the very steps of a Get (table/file/table_explain.cc).
+// ExplainGet asks the same sources as a Get (point_lookup.cc), in the same order, and reports what each answers; in a
+// table it takes the same steps as a Get (table/file/table_explain.cc).
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -33,7 +33,7 @@ class Explainer {
     for (const ExplainedSource& source : out_->sources) out_->bytes_read += source.bytes_read;
     return status;
   }
-  // Whether the value lies in a value file, so that it was not seen.
+  // Returns whether the value lies in a value file, so that it was not read.
   bool refers() const { return refers_; }
 
  private:
@@ -58,7 +58,7 @@ class Explainer {
     return absl::OkStatus();
   }
 
-  // The newest visible update of the key that the source has; its value is left where it lies.
+  // Takes the newest visible update of the key from the source; its value is not read.
   void Take(Trailer trailer, ExplainedSource* source) {
     decided_ = resolver_.Add(trailer, {});
     out_->found = resolver_.meaning() != Meaning::kAbsent;
@@ -102,14 +102,14 @@ class Explainer {
   }
 
   bool GoesOn(const ExplainedSource& source) const { return source.answer == Answer::kOperand && !decided_; }
-  // Whether anything is below that number, where the lookup goes on.
+  // Returns whether the lookup goes on below that number.
   bool LooksBelow(SequenceNumber sequence) {
     if (sequence == SequenceNumber(0)) return false;
     key_.visible = SequenceNumber(sequence.value() - 1);
     return true;
   }
 
-  // Whether the table is to be asked again.
+  // Returns whether the table must be asked again.
   absl::StatusOr<bool> AskTable(const LevelRun& level_run, const TableFile& file) {
     const uint64_t began = core_->world.clock->MonotonicMicros();
     ExplainedSource& source = out_->sources.emplace_back();
@@ -129,7 +129,7 @@ class Explainer {
 
   Core* const core_;
   const Family& family_;
-  LookupKey key_;  // `visible` falls below the operands that were met
+  LookupKey key_;  // its `visible` decreases below the operands that were found
   GetExplanation* const out_;
   Resolver resolver_;
   bool decided_ = false;
@@ -187,7 +187,7 @@ std::string BlockText(const ExplainedBlock& block) {
   return text;
 }
 
-// What was found is there only if it is newer.
+// Hides what was found unless it is newer than the range tombstone.
 void HideCovered(SequenceNumber covered_by, GetExplanation* explanation) {
   explanation->range_deleted_at = covered_by.value();
   if (!explanation->found || explanation->sources.back().sequence >= covered_by.value()) return;

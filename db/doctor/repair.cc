@@ -56,7 +56,7 @@ absl::StatusOr<RepairReport> DB::Repair(const Options& options, std::string_view
   absl::StatusOr<std::string> logs = FindLogDirectory(world.file_system, directory, options.log_directory);
   if (absl::IsFailedPrecondition(logs.status()) && !repair.logs_lost) return logs.status();
   Options there = options;
-  // Of logs that are not found, the repair itself says what is known.
+  // If the logs are not found, the repair itself reports what is known.
   if (logs.ok()) there.log_directory = *std::move(logs);
   RETURN_IF_ERROR(Repairing(there, Tuning::From(there), directory, &report, repair).Run());
   return report;
@@ -125,7 +125,7 @@ absl::Status Repairing::ListFiles() {
   RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory_.get()));
   if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
-  // Before the listing: who had it until now may have made and removed files.
+  // Locked before the listing, because the previous holder may have created and removed files.
   if (!dry_run_) {
     ASSIGN_OR_RETURN(lock_, LockDatabase(directory_.get(), log_directory_.get()));
   }
@@ -151,7 +151,7 @@ absl::Status Repairing::ListFiles() {
   return absl::OkStatus();
 }
 
-// A new file never gets the number of one that was there.
+// New files must not get the number of an existing one.
 void Repairing::TakeNumber(FileNumber number) {
   if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
 }
@@ -191,14 +191,15 @@ absl::Status Repairing::TakeManifest() {
   return absl::DataLossError("the manifest has no default column family");
 }
 
-// What lies in the database directory is put aside; elsewhere it is another's.
+// Foreign logs in the database directory are put aside; a separate directory with foreign logs belongs to another
+// database.
 absl::Status Repairing::CheckOwnerOfLogs() const {
   if (log_directory_ == nullptr) return absl::OkStatus();
   return CheckLogsAreOf(logs_, database_id_, options_.log_directory, path_);
 }
 
-// To go on without logs that lie elsewhere would part the database from them for good. Of a manifest that is not whole,
-// what is missing may be what needs one.
+// Repairing without logs that lie elsewhere would separate the database from them for good. If the manifest is damaged,
+// its lost part may have needed a log.
 absl::Status Repairing::CheckPlaceOfLogs() const {
   FileNumber needed = manifest_.min_log_number;
   if (needed == FileNumber(0) && manifest_.closed_log.has_value()) needed = manifest_.closed_log->number;
@@ -212,7 +213,7 @@ absl::Status Repairing::CheckPlaceOfLogs() const {
                       log_directory()->path(), what));
 }
 
-// The logs may hold updates of families that are not known then; they are kept for people.
+// The logs may hold updates of families that are unknown then; they are kept for people.
 absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   certain_ = false;
   families_.clear();
@@ -249,7 +250,7 @@ std::vector<SequenceNumber> Repairing::NamedSequences() const {
   return SequencesOf(kept);
 }
 
-// A merge of all tables keeps the newest version of each key alone.
+// Merging all tables keeps only the newest version of each key, so named snapshots are lost.
 void Repairing::TellOfLostSnapshots(const std::string& manifest) {
   for (const auto& [name, snapshot] : std::exchange(manifest_.snapshots, {})) {
     Drop({.file = manifest,
@@ -258,13 +259,13 @@ void Repairing::TellOfLostSnapshots(const std::string& manifest) {
   }
 }
 
-// Takes an edit while others may be missing, or contradict it.
+// Takes an edit when other edits may be missing, or may contradict it.
 void Repairing::SalvageEdit(const VersionEdit& edit) {
   manifest_.TakeNumbers(edit);
   TakeNumber(FileNumber(manifest_.next_file_number.value() - 1));
   if (edit.database_id.has_value() && database_id_ == 0) database_id_ = *edit.database_id;
   for (const ColumnFamilyCreation& creation : edit.created_families) {
-    // The first of an id counts; all tables that name the id are its.
+    // The first creation with an id counts; all tables with that id belong to it.
     if (!families_.contains(creation.id) && GetsName(creation)) AddFamily(creation);
   }
   for (const KeptOptions& kept : edit.kept_options) {
@@ -278,7 +279,7 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
     const auto it = families_.find(table.family);
     if (it != families_.end()) {
       const auto listed = it->second.listed.find(table.number);
-      // A removal from a level where the table is not is no reason to give it up.
+      // A removal from a level in which the table is not does not remove it.
       if (listed != it->second.listed.end() && listed->second.level != table.level) continue;
       if (listed != it->second.listed.end()) it->second.listed.erase(listed);
     }
@@ -304,7 +305,7 @@ void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
   families_.insert_or_assign(creation.id, std::move(family));
 }
 
-// No two families have one name: where they would, the drop of the earlier one is among the edits that are missing.
+// No two families have the same name: if they would, the edit that dropped the earlier one is missing.
 bool Repairing::GetsName(const ColumnFamilyCreation& creation) {
   const auto it = std::find_if(families_.begin(), families_.end(),
                                [&](const auto& entry) { return entry.second.creation.name == creation.name; });
@@ -367,7 +368,7 @@ absl::Status Repairing::Resolve(FamilyState* family) const {
 
 // --- the new state ---
 
-// Damaged files and all manifests, before anything of them goes.
+// Puts damaged files and all manifests aside, before any of them is removed.
 absl::Status Repairing::PutAside() {
   const std::string path = path_ + "/" + std::string(kLostDirectoryName);
   ASSIGN_OR_RETURN(const std::unique_ptr<Directory> lost, world_.file_system->OpenDirectory(path, /*create=*/true));
@@ -378,7 +379,8 @@ absl::Status Repairing::PutAside() {
   return lost->Sync();
 }
 
-// A copy, not a link: what a disk has begun to lose is better written once more. An earlier one of the name stays.
+// Makes a copy rather than a link, because a disk that has begun to lose data should write it again. An earlier file
+// with that name stays.
 absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Directory* lost) {
   ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(from, name));
   std::string target = name;
@@ -456,7 +458,7 @@ absl::StatusOr<FileNumber> Repairing::WriteState() {
   return log;
 }
 
-// What is left over is removed when the database is next opened.
+// Files that stay are removed when the database is next opened.
 void Repairing::RemoveOldFiles(FileNumber log) {
   std::set<FileNumber> live;
   for (const auto& [id, family] : families_) {

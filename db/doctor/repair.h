@@ -1,30 +1,30 @@
-// Making a database whole again out of what can be read (DB::Repair).
+// Restores a database from what can be read of it (DB::Repair).
 //
-// Order, and why:
-//   1. manifest, tables and logs are read, and the guard is made where there is none; if nothing is wrong, that is all;
-//   2. what must be written anew goes into new tables, synced with their names: the parts of damaged tables that can be
-//      read (in the same level and run), and what the logs hold;
-//   3. every damaged file, and the manifests, are copied or linked into `lost`, synced: from here on nothing is only
-//      in the files that will go;
-//   4. a new log, then a sealed manifest whose snapshot is all of the new state; while an older manifest is there, it
-//      is taken for one that was made in vain;
-//   5. the older manifests are removed, oldest first, each durably: with the last of them the new state is the
-//      database's;
+// The order, and the reasons for it:
+//   1. manifest, tables and logs are read, and the guard is made if there is none; if nothing is wrong, that is all;
+//   2. new tables are written for the readable parts of damaged tables (in the same level and run) and for the updates
+//      of the logs; they are synced with their names;
+//   3. every damaged file, and the manifests, are copied or linked into `lost`, synced: from here on, no data is only
+//      in files that will be removed;
+//   4. a new log is written, then a sealed manifest whose snapshot has the whole new state; while an older manifest
+//      exists, the new one counts as an unfinished one;
+//   5. the older manifests are removed durably, oldest first: once the last is gone, the new state is the database's;
 //   6. the files that it does not need are removed.
-// A crash before 5 leaves the database as it was, and after 5 as it is to be; within 5 another repair ends it.
+// A crash before step 5 leaves the database as it was, and after step 5 repaired; within step 5, another repair
+// completes it.
 //
-// What opening checks, repair checks by the same code: edits by ManifestState, batches of logs by Replay. Edits that
-// contradict each other, or what the logs hold, are damage of the manifest, whatever their checksums say.
+// A repair checks the same things as an opening, by the same code: edits by ManifestState, batches of logs by Replay.
+// Edits that contradict each other, or the logs, are damage of the manifest, whatever their checksums say.
 //
-// An entry whose value is in no value file as it was written is lost as one in a damaged block is: its table is written
-// anew without it, and an update of the logs is left out. The report names its key. What is whole of value files stays;
-// rescued_values.h says what is copied. Files that nothing refers to any more go: those that had nothing to give, or
-// that were damaged, into `lost`.
+// An entry whose value is not in any value file as it was written is lost, like an entry in a damaged block: its table
+// is rewritten without it, and an update of the logs is left out. The report names its key. Intact parts of value files
+// stay; rescued_values.h says what is copied. Files that nothing refers to any more are removed; those that were
+// damaged, or did not have all that was looked for, go into `lost`.
 //
-// Where the manifest cannot be read whole, which tables belong to the database is not known for certain: all that are
-// there, but for those that the readable part names as removed, are merged into one run. What the logs hold is merged
-// with them: up to where it is in tables the readable part alone can say. A table that is there says it of no number
-// but those that it has, as it may be of a flush that did not end, or of a repair that died.
+// If the manifest cannot be read completely, it is not certain which tables belong to the database: all existing ones,
+// except those that the readable part names as removed, are merged into one run. The updates of the logs are merged
+// with them, because only the readable part can say up to where they are in tables. An existing table proves that only
+// for its own sequence numbers, since it may come from an unfinished flush or from a repair that was interrupted.
 #pragma once
 
 #include <functional>
@@ -70,11 +70,11 @@ class Repairing {
   struct FamilyState {
     ColumnFamilyCreation creation;
     std::string kept_options;  // db/format/kept_options.h
-    FamilySchema schema;       // as the manifest has it
+    FamilySchema schema;       // as in the manifest
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;
-    VersionRef version;                       // as the manifest has it; null if that is not certain
+    VersionRef version;                       // as in the manifest; null if that is not certain
     std::map<FileNumber, AddedTable> listed;  // by the manifest
     std::vector<AddedTable> tables;           // of the new state
   };
@@ -82,12 +82,12 @@ class Repairing {
   absl::Status OpenDirectories();
   absl::Status ListFiles();
   void TakeNumber(FileNumber number);
-  // Of the logs, and of what is written of them.
+  // For the logs, and for the tables written from them.
   std::vector<SequenceNumber> NamedSequences() const;
   std::map<ColumnFamilyId, SequenceNumber> HistoryFloors() const;
   void SalvageSchemas(const VersionEdit& edit);
   void TellOfLostSnapshots(const std::string& manifest);
-  // What the manifest says.
+  // The manifest.
   absl::Status ReadManifest();
   absl::Status CheckOwnerOfLogs() const;
   absl::Status CheckPlaceOfLogs() const;
@@ -95,15 +95,15 @@ class Repairing {
   absl::Status SalvageFromManifest(const absl::Status& damage);
   void SalvageEdit(const VersionEdit& edit);
   void AddFamily(const ColumnFamilyCreation& creation);
-  // Whether the family is the latest of its name; an earlier one goes then.
+  // Returns whether the family is the latest with its name; an earlier one is dropped then.
   bool GetsName(const ColumnFamilyCreation& creation);
   void DropNamesake(ColumnFamilyId id);
   void TellOfNamesake(FileNumber number, std::string_view name);
   void DropFamily(ColumnFamilyId id);
-  // Options by name, or as kept; InvalidArgument for another comparator.
+  // Finds the family's options by name, or uses the kept ones; InvalidArgument for another comparator.
   absl::Status Resolve(FamilyState* family) const;
   absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;
-  // What the tables hold.
+  // The tables.
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
                                                          const TableMetadata* expected) const;
   uint64_t FileBytes(FileNumber number) const;
@@ -116,10 +116,10 @@ class Repairing {
   FileNumber RankOf(const TableMetadata& table) const;
   absl::Status FindTables();
   absl::Status FindTable(FileNumber number);
-  // What value files hold.
-  // Whether all of a table can be read and, if it `refers` to values or may do so, all of these.
+  // The value files.
+  // Returns whether all of a table can be read and, if it refers or may refer to values (`refers`), all of these.
   absl::StatusOr<bool> IsWhole(const std::shared_ptr<TableReader>& table, bool refers);
-  // Whether all values of a table are where it says; notes the files that they are in.
+  // Returns whether all values of a table are where it says; notes the files that have them.
   absl::StatusOr<bool> ValuesAreThere(const std::shared_ptr<TableReader>& table);
   // Of the entry of a key, whose bytes are `*value`: `*value` becomes the reference to take in its place, kept in
   // `*settled`, where it is another. False: the value is lost, which is told. `where`: what has the entry.
@@ -133,10 +133,10 @@ class Repairing {
   void AdvanceByValue(uint64_t bytes);
   void StartValues();
   std::set<FileNumber> LiveValueFiles() const;
-  // Those that go, and have not given all that was looked for in them.
+  // Returns those that are removed and did not have all that was looked for in them.
   std::vector<std::string> ValueFilesToPutAside() const;
   absl::Status LinkAside(const std::string& name, Directory* lost);
-  // A table of range tombstones, in memory.
+  // A table of range tombstones, loaded into memory.
   struct RangeTable {
     FileNumber number;
     RangeTombstonesRef tombstones;
@@ -144,15 +144,15 @@ class Repairing {
   absl::StatusOr<std::vector<RangeTable>> TakeRanges(const FamilyState& family, std::vector<AddedTable>* tables);
   static bool IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder& order, const InternalKeyView& key,
                         FileNumber table);
-  // What the database uses, of which the lost manifest told.
+  // Notes features that the database uses, which the lost manifest recorded.
   void NoteFeaturesOf(const InternalKeyView& key);
   void NoteFeaturesOf(const ValueReference& reference);
   absl::Status MergeTables(FamilyState* family);
-  // What the logs hold.
+  // The logs.
   // `replay` knows which of their updates count.
   LogRecoveryOptions HowToReadLogs(Replay* replay);
   void AddFamilies(Replay* replay) const;
-  // Sets `logs_whole_`. `contradiction`: what the logs hold that the manifest denies.
+  // Sets `logs_whole_`. `contradiction`: how the logs contradict the manifest.
   absl::Status CheckLogs(absl::Status* contradiction);
   absl::Status ReplayLogs();
   absl::Status ReadLogsInto(Replay* replay);
@@ -162,9 +162,9 @@ class Repairing {
   absl::Status PutAside();
   absl::Status CopyAside(Directory* from, const std::string& name, Directory* lost);
   absl::StatusOr<FileNumber> WriteState();
-  // In its place in a dry run.
+  // Takes the place of WriteState in a dry run.
   absl::Status Foresee();
-  // As long as `families_` stays as it is.
+  // Valid as long as `families_` does not change.
   ManifestContents Snapshot(FileNumber log);
   void RemoveOldFiles(FileNumber log);
 
@@ -187,30 +187,30 @@ class Repairing {
   std::unique_ptr<DirectoryLock> lock_;
   MemoryBudget budget_{0};
 
-  std::map<FileNumber, uint64_t> table_files_;  // that are there, and their bytes
+  std::map<FileNumber, uint64_t> table_files_;  // existing tables and their sizes
   std::vector<std::string> manifests_;
   std::vector<LogFile> logs_;
   uint64_t next_file_number_ = 1;
 
-  bool certain_ = true;  // the manifest was read whole
+  bool certain_ = true;  // the manifest was read completely
   bool logs_whole_ = true;
-  // Families and tables of it count only while it is certain.
+  // Its families and tables count only while `certain_` is true.
   ManifestState manifest_;
   uint64_t database_id_ = 0;
   std::map<ColumnFamilyId, FamilyState> families_;
-  std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
-  std::set<ColumnFamilyId> namesakes_;  // dropped, as a later one has their name
-  std::set<FileNumber> removed_;        // that the manifest says were removed
-  std::set<FileNumber> listed_;         // by the manifest, or what of it can be read, in whatever family
-  // The rank, in the order of age, of what was salvaged of a table, by the id that this gets.
+  std::set<ColumnFamilyId> dropped_;    // dropped according to the manifest
+  std::set<ColumnFamilyId> namesakes_;  // dropped, because a later family has the same name
+  std::set<FileNumber> removed_;        // removed according to the manifest
+  std::set<FileNumber> listed_;         // by the manifest, or its readable part, in any family
+  // By the id that a salvaged table gets, the number of the original, which ranks it by age.
   std::map<uint64_t, FileNumber> salvaged_ranks_;
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;  // and their rings
   std::optional<RescuedValues> values_;
-  uint64_t lost_of_table_ = 0;     // values, named by their keys up to some number
+  uint64_t lost_of_table_ = 0;     // number of lost values; the first ones are reported by key
   uint64_t lost_of_logs_ = 0;      // likewise
   uint64_t unreported_bytes_ = 0;  // of values, since the last call of `progress_`
-  // Of tables and values, read and to be read.
+  // Bytes of tables and values: read, and to be read.
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };

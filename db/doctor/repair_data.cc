@@ -1,4 +1,4 @@
-// What a repair takes out of tables.
+// What a repair salvages from tables.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kEntriesBetweenProgress = 1 << 16;
 
-// Tells what was salvaged of a table to be merged, also where another repair left it.
+// The id of a table salvaged from another one; a later repair recognises it.
 uint64_t SalvagedId(uint64_t table_id) { return Mix64(table_id ^ 0x736c766765642131); }
 
 DroppedData WholeTable(const AddedTable& table, const std::string& family, const absl::Status& why) {
@@ -34,7 +34,7 @@ DroppedData WholeTable(const AddedTable& table, const std::string& family, const
           .reason = std::string(ToStd(why.message()))};
 }
 
-// A table as its own properties describe it; that their keys are keys was checked when they were read.
+// Describes a table from its own properties. Their keys were checked when they were read.
 AddedTable Describe(FileNumber number, const TableReader& reader) {
   const TableProperties& properties = reader.properties();
   AddedTable added;
@@ -49,8 +49,8 @@ AddedTable Describe(FileNumber number, const TableReader& reader) {
   return added;
 }
 
-// The entries of tables, verified, in order; of equal ones that of the highest rank first. A table is open from its
-// first key to its last, so that no more are than lie above one another.
+// The entries of tables, verified and in order; of equal entries, the one with the highest rank comes first. A table is
+// open from its first key to its last, so that only overlapping tables are open at once.
 class TablesInOrder {
  public:
   using Open = std::function<absl::StatusOr<std::shared_ptr<TableReader>>(FileNumber)>;
@@ -62,7 +62,7 @@ class TablesInOrder {
     });
   }
 
-  // Who stands at the next entry, until the next call; null behind the last.
+  // Returns an iterator at the next entry, valid until the next call; null at the end.
   absl::StatusOr<const InternalIterator*> Next() {
     if (first_.has_value()) {
       reading_[*first_].entries->Next();
@@ -75,7 +75,7 @@ class TablesInOrder {
     }
     return first_.has_value() ? reading_[*first_].entries.get() : nullptr;
   }
-  // Of the table whose entry was given last.
+  // The rank of the table whose entry was returned last.
   FileNumber rank() const { return reading_[*first_].rank; }
 
  private:
@@ -117,7 +117,7 @@ class TablesInOrder {
   std::vector<AddedTable> tables_;  // by first key
   size_t reached_ = 0;
   std::vector<Reading> reading_;
-  std::optional<size_t> first_;  // who stands at the entry that was given last
+  std::optional<size_t> first_;  // the one at the entry that was returned last
 };
 
 }  // namespace
@@ -139,7 +139,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> Repairing::OpenTable(FileNumber num
   return TableReader::Open(std::move(options), std::move(file).value());
 }
 
-// 0: it is missing.
+// Returns 0 if it is missing.
 uint64_t Repairing::FileBytes(FileNumber number) const {
   const auto it = table_files_.find(number);
   return it == table_files_.end() ? 0 : it->second;
@@ -180,7 +180,7 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
     ASSIGN_OR_RETURN(const bool whole, IsWhole(*reader, !listed.table.value_links.empty()));
     if (whole) {
       ++report_->tables_kept;
-      // A merge goes by what was verified.
+      // A merge uses only what was verified.
       family->tables.push_back(certain_ ? listed : Describe(listed.table.number, **reader));
       return absl::OkStatus();
     }
@@ -193,8 +193,8 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
   return absl::OkStatus();
 }
 
-// Into a new table in the place of the old one: its entries are some of the old one's, so that every law of levels and
-// runs stays true.
+// Writes a new table in place of the old one. Its entries are a subset of the old one's, so all laws of levels and runs
+// still hold.
 absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
   std::unique_ptr<TableOutput> output;
   bool any = false;
@@ -241,7 +241,7 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
 
 // --- without a whole manifest ---
 
-// Numbers tell which of two tables is newer, but for what is salvaged of a table: it is as old as that one.
+// Numbers tell which of two tables is newer, except that a salvaged table is as old as its original.
 void Repairing::NoteTable(const TableMetadata& table) {
   salvaged_ranks_.emplace(SalvagedId(table.table_id), RankOf(table));
 }
@@ -254,7 +254,7 @@ FileNumber Repairing::RankOf(const TableMetadata& table) const {
 absl::Status Repairing::FindTables() {
   for (auto& [id, family] : families_) {
     for (const auto& [number, listed] : family.listed) {
-      // One that is gone was removed by an edit that is lost, or is lost itself.
+      // A missing table was removed by an edit that is lost, or is itself lost.
       RETURN_IF_ERROR(CheckTable(&family, listed));
       Advance(FileBytes(number));
     }
@@ -267,7 +267,7 @@ absl::Status Repairing::FindTables() {
   return absl::OkStatus();
 }
 
-// A table that no readable edit names.
+// Takes a table that no readable edit names.
 absl::Status Repairing::FindTable(FileNumber number) {
   std::vector<const Comparator*> comparators = {options_.family.comparator, BytewiseComparator()};
   for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
@@ -335,9 +335,9 @@ absl::StatusOr<std::vector<Repairing::RangeTable>> Repairing::TakeRanges(const F
   return ranges;
 }
 
-// Whether a delete of a range hides the entry, which was met in `table`. A number is set to 0 only where no range
-// tombstone that is in a table covers the key: one in a table with a greater number came afterwards. One in an older
-// table may have been removed by then, and its file found again: the entry is kept.
+// Returns whether a range tombstone hides the entry, which is in `table`. A sequence number is set to 0 only if no
+// range tombstone in a table covers the key, so one in a table with a greater number came later. One in an older table
+// may have been removed by then, and its file found again; the entry is kept.
 bool Repairing::IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder& order, const InternalKeyView& key,
                           FileNumber table) {
   return std::any_of(ranges.begin(), ranges.end(), [&](const RangeTable& range) {
@@ -352,8 +352,9 @@ void Repairing::NoteFeaturesOf(const InternalKeyView& key) {
   if (key.user_key.size() > kMaxShortKeyBytes) manifest_.features |= Feature::kLongKeys;
 }
 
-// All tables, and those that the logs have become, into one run of the last level, by sequence number. Of equal
-// entries, that of the newest table counts. What range tombstones cover is left out, and then so are they.
+// Merges all tables, and those written from the logs, into one run of the last level, by sequence number. Of equal
+// entries, that of the newest table counts. Entries that range tombstones cover are left out, and then so are the
+// tombstones.
 absl::Status Repairing::MergeTables(FamilyState* family) {
   SequenceNumber highest = family->flushed_through;
   uint64_t bytes = 0, entries = 0, seen = 0;
@@ -382,7 +383,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
   while (true) {
     ASSIGN_OR_RETURN(const InternalIterator* const first, inputs.Next());
     if (first == nullptr) break;
-    // What is older than a covered entry of its key is covered too, whatever its number has become.
+    // Entries of the key that are older than a covered one are covered too, even if their numbers have become 0.
     const bool covered = (covered_key.has_value() && family->order.Equal(*covered_key, first->key().user_key)) ||
                          IsCovered(ranges, family->order, first->key(), inputs.rank());
     if (covered) covered_key = first->key().user_key;

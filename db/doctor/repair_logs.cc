@@ -1,4 +1,4 @@
-// What a repair takes out of logs.
+// What a repair salvages from logs.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +11,8 @@
 
 namespace sepal {
 
-// Without a whole manifest the logs may hold updates that are long in tables, whose values may be gone: none of theirs
-// ends the logs then.
+// If the manifest is damaged, the logs may hold updates that are long in tables, whose values may be gone; so a missing
+// value does not end the logs then.
 LogRecoveryOptions Repairing::HowToReadLogs(Replay* replay) {
   LogRecoveryOptions logs{.database_id = database_id_, .minimum = manifest_.min_log_number};
   if (manifest_.closed_log.has_value()) {
@@ -34,7 +34,7 @@ void Repairing::AddFamilies(Replay* replay) const {
 }
 
 absl::Status Repairing::CheckLogs(absl::Status* contradiction) {
-  // Of a manifest that is not whole, families may be missing.
+  // If the manifest is damaged, families may be missing.
   Replay counted(
       {.next_file_number = certain_ ? manifest_.next_file_number : FileNumber(UINT64_MAX), .new_memtable = nullptr});
   AddFamilies(&counted);
@@ -69,7 +69,7 @@ absl::Status Repairing::ReplayLogs() {
        .history_floors = HistoryFloors()});
   AddFamilies(&replay);
   RETURN_IF_ERROR(ReadLogsInto(&replay));
-  // Which of them had the updates that are left out, nobody says.
+  // It is not known which of the logs had the lost updates.
   for (size_t i = 0; lost_of_logs_ > 0 && i < logs_.size(); ++i) damaged_logs_.insert(logs_[i].name);
   RETURN_IF_ERROR(AddRings());
   RETURN_IF_ERROR(replay.Flush());
@@ -96,8 +96,8 @@ absl::Status Repairing::ReadLogsInto(Replay* replay) {
   return absl::OkStatus();
 }
 
-// With a log that is put aside goes the ring, which may hold its newest records: the one that it names or, where its
-// header is damaged, each that it may have named.
+// A log that is put aside takes its ring along, which may hold its newest records: the ring that its header names or,
+// if the header is damaged, each that it may have named.
 absl::Status Repairing::AddRings() {
   ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
   for (const RingFile& ring : rings) {
@@ -113,8 +113,8 @@ absl::Status Repairing::AddRings() {
 absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
   if (dry_run_) return absl::OkStatus();
   FamilyState& family = families_.at(id);
-  // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
-  // delete is to take away.
+  // If the manifest is damaged, a put in the log may also be in a table; only their merge sees everything that a single
+  // delete must remove.
   const TableOutputContext context = OutputContext(family);
   const std::vector<SequenceNumber> standing =
       StandingThrough(NamedSequences(), family.schema.SettledThrough(memtable->LastSequence()));

@@ -1,4 +1,4 @@
-// What the families of a repaired database mean, as far as the manifest says so.
+// The schemas of a repaired database's families, as far as the manifest has them.
 #include <algorithm>
 
 #include "db/doctor/repair.h"

@@ -1,4 +1,4 @@
-// What a repair does about values that lie in value files (rescued_values.h).
+// What a repair does about values in value files (rescued_values.h).
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace sepal {
 
 namespace {
 
-// Of a table so many lost values are told of by key, and the rest together.
+// The number of lost values of a table that are reported by key; the rest are reported together.
 constexpr uint64_t kMostLostByKey = 1000;
 constexpr std::string_view kALoggedUpdate = "an update of the logs";
 constexpr uint64_t kValueBytesBetweenProgress = uint64_t{16} << 20;
@@ -167,14 +167,14 @@ std::vector<std::string> Repairing::ValueFilesToPutAside() const {
   std::vector<std::string> names;
   for (const auto& [number, bytes] : values_->files()) {
     const bool gave_all = values_->IsUsed(number) && !values_->IsDamaged(number);
-    // In a dry run nothing is known of tables to be merged but what is in them.
+    // A dry run knows nothing of tables to be merged except for what is in them.
     const bool stays = dry_run_ ? values_->IsUsed(number) : live.contains(number);
     if (!gave_all && !stays) names.push_back(ValueFileName(number));
   }
   return names;
 }
 
-// As it is, which costs no space, or as a copy where there are no links.
+// Links the file, which costs no space, or copies it if links are not supported.
 absl::Status Repairing::LinkAside(const std::string& name, Directory* lost) {
   std::string target = name;
   absl::Status linked = directory_->Link(name, *lost, target);

@@ -1,11 +1,11 @@
-// Reads every table once in a while, and the values in value files that it refers to, past the caches, and checks them:
-// so that damage of what nobody reads is found while there still are backups. It stops nothing and mends nothing; it
-// tells listeners, the info log and the statistics.
+// Reads every table from time to time, with the values in value files that it refers to, bypassing the caches, and
+// checks them, so that damage in data that is never read is found while there still are backups. It stops nothing and
+// repairs nothing; it reports to listeners, the info log and the statistics.
 //
-// One long piece of work on the executor. A pass takes the tables that there are at its beginning, from one drawn at
-// random on, so that a process that is often started anew does not always read the same ones; it is spread evenly over
-// the period, and begins again with the next. It holds one table at a time: others can be deleted meanwhile. It keeps
-// to the rate limiter, behind all other work, and stands aside while background work is paused.
+// It is one long task on the executor. A pass takes the tables that exist at its beginning, starting with a random one,
+// so that a process that is restarted often does not always read the same tables; it is spread evenly over the period,
+// and the next pass begins with the next period. It holds one table at a time, so that others can be deleted. It obeys
+// the rate limiter, with lower priority than all other work, and steps aside while background work is paused.
 //
 // Safe for concurrent use.
 #include <algorithm>
@@ -27,11 +27,11 @@
 namespace sepal {
 namespace {
 
-// Between two looks at the time.
+// The bytes read between two checks of the time.
 constexpr uint64_t kScrubPieceBytes = uint64_t{1} << 20;
 
-// What a damaged table and a failing disk give. Anything else, as too many open files or a permission that was given
-// up, says nothing of the table.
+// The errors of a damaged table and a failing disk. Any other, such as too many open files or a missing permission,
+// says nothing of the table.
 bool IsDamage(const absl::Status& status) { return absl::IsDataLoss(status) || absl::IsInternal(status); }
 
 std::string KeysText(const DamageEvent& damage) {
@@ -40,7 +40,7 @@ std::string KeysText(const DamageEvent& damage) {
                          damage.through.has_value() ? Printable(*damage.through) : "the last");
 }
 
-// A value's event is of its value file, and its status names the key.
+// A value's event names its value file, and its status names the key.
 std::string DamageText(const DamageEvent& damage, bool is_value) {
   const FileNumber number(damage.file_number);
   return absl::StrFormat("%s of %s, %u bytes at %u, %s%s", is_value ? ValueFileName(number) : TableFileName(number),
@@ -82,7 +82,7 @@ class Scrubber final : public PeriodicTask {
   void Run() EXCLUDES_STATE_LOCK;
   void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(database_mutex, mutex_);
   std::vector<Due> List() const EXCLUDES_STATE_LOCK;
-  // False if it is to end. Returns early once `while_needed`, where there is one, is needed no more.
+  // Returns false if the task must end. Returns early if `while_needed`, which may be null, is no longer needed.
   bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) EXCLUDES_STATE_LOCK;
   void ForgetOthers(const std::vector<Due>& tables) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -98,10 +98,10 @@ class Scrubber final : public PeriodicTask {
   uint64_t tables_ ABSL_GUARDED_BY(mutex_) = 0, tables_done_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// One table's turn.
+// The check of one table.
 class Scrubber::Visit {
  public:
-  // In the pass that began at `began` and has done `done_bytes` so far.
+  // Belongs to the pass that began at `began` and has done `done_bytes` so far.
   Visit(Scrubber* scrubber, const Due& due, uint64_t began, double micros_per_byte, uint64_t done_bytes)
       : scrubber_(scrubber),
         core_(*scrubber->state_->core),
@@ -127,8 +127,8 @@ class Scrubber::Visit {
   }
 
  private:
-  // Past every cache, where the file system can; nothing that others read is pushed out, and the reads are not counted
-  // among theirs.
+  // Bypasses every cache, if the file system can, so that nothing that others read is evicted; the reads are not
+  // counted among theirs.
   absl::StatusOr<std::shared_ptr<TableReader>> Open() const {
     const auto open = [this](ReadMode mode) {
       FamilyTableOpener opener(
@@ -156,7 +156,7 @@ class Scrubber::Visit {
     return !scrubber_->stop_.load(std::memory_order_relaxed) && !table_->obsolete();
   }
 
-  // In pieces, so that flushes never wait for a large unit.
+  // Takes small amounts, so that flushes never wait for a large one.
   void TakeFromLimiter(uint64_t bytes) {
     if (core_.rate_limiter.bytes_per_second() == 0) return;
     for (uint64_t left = bytes; left > 0 && !scrubber_->stop_.load(std::memory_order_relaxed);) {
@@ -166,7 +166,7 @@ class Scrubber::Visit {
     }
   }
 
-  // Of a table that is whole. The value files are there as long as the table is.
+  // Called for an intact table. The value files exist as long as the table does.
   void CheckItsValues(std::shared_ptr<const TableReader> reader) {
     const bool direct = core_.directory->capabilities().direct_reads;
     ValueStore past_caches(core_.directory.get(), false, /*cache=*/nullptr,
@@ -217,7 +217,7 @@ class Scrubber::Visit {
   void Tell(const DamageEvent& event, std::string text) {
     core_.statistics.Add(Ticker::kScrubDamage);
     core_.info_log.Write("scrubbing found damage: %s", text);
-    // Outside of the section: the listener may pause background work, or take its time.
+    // Outside of the section, because the listener may pause background work, or take long.
     scrubber_->pause_->Leave();
     scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
     scrubber_->pause_->Enter();
@@ -243,8 +243,8 @@ class Scrubber::Visit {
   uint64_t done_bytes_;
   uint64_t piece_bytes_ = 0;
   const TableFile* table_ = nullptr;
-  bool whole_ = false;        // was read to its end
-  bool passed_over_ = false;  // but for something that could not be read, for other reasons than damage
+  bool whole_ = false;        // read to its end
+  bool passed_over_ = false;  // skipped data that could not be read for reasons other than damage
   TableDamage damage_;
 };
 
@@ -330,7 +330,7 @@ void Scrubber::Pass(uint64_t began_micros) {
     if (const TableRef table = each.table.lock(); table != nullptr && !table->obsolete()) {
       Visit(this, each, began_micros, micros_per_byte, done).Run(*table);
     }
-    // Of tables whose last owner was this pass.
+    // Removes tables whose last owner was this pass.
     state_->core->RemoveUnusedFiles();
     done += each.bytes;
     MutexLock lock(&mutex_);

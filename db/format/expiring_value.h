@@ -16,7 +16,7 @@
 
 namespace sepal {
 
-// The last time that is no expiry: 2^48 - 1, in the year 10889. It stands for one that is too late for the format.
+// Means "never": 2^48 - 1, in the year 10889. It replaces times that are too late for the format.
 inline constexpr uint64_t kNoExpiryMillis = (uint64_t{1} << (8 * kExpiryBytes)) - 1;
 
 struct ExpiringValue {
@@ -26,9 +26,9 @@ struct ExpiringValue {
 
 // `payload` must have kExpiryBytes at least.
 ExpiringValue ParseExpiringValue(std::string_view payload);
-// An expiry beyond what the format has becomes kNoExpiryMillis.
+// An expiry beyond the range of the format becomes kNoExpiryMillis.
 std::string EncodeExpiringValue(uint64_t expiry_millis, std::string_view value);
-// What stands before the value.
+// Appends the expiry, which stands before the value.
 void AppendExpiry(std::string* payload, uint64_t expiry_millis);
 
 }  // namespace sepal

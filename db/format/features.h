@@ -1,5 +1,5 @@
-// What a database uses of the format beyond its first version. The manifest says so before the first use, so that a
-// library that does not know a feature refuses the database by name, rather than call it damaged.
+// The features of the format, beyond its first version, that a database uses. The manifest lists a feature before its
+// first use, so that a library that does not know it refuses the database and names it, rather than report damage.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Features {
 
 constexpr Features operator|(Feature a, Feature b) { return Features(a) | Features(b); }
 
-// The longest key that a library without Feature::kLongKeys takes.
+// The longest key that a library without Feature::kLongKeys accepts.
 inline constexpr uint64_t kMaxShortKeyBytes = uint64_t{64} << 10;
 
 }  // namespace sepal

@@ -26,7 +26,7 @@ inline constexpr std::string_view kLockFileName = "LOCK";
 inline constexpr std::string_view kInfoLogFileName = "LOG";
 inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
 inline constexpr std::string_view kGuardFileName = "CURRENT";
-// The directory into which a repair moves what it takes out of use.
+// The directory into which a repair moves files that are no longer used.
 inline constexpr std::string_view kLostDirectoryName = "lost";
 
 // Files with this number or a larger one do not belong to the database.

@@ -1,6 +1,6 @@
 // The options that a column family was last opened with, all of ColumnFamilyOptions but the comparator, as fields
-// (fields.h). The manifest keeps them, so that tools and repairs write tables as the program that owns the database
-// does.
+// (fields.h). The manifest stores them, so that tools and repairs write tables with the options of the program that
+// owns the database.
 //
 // | tag | option                  | content                                                       | absent  |
 // |-----|-------------------------|---------------------------------------------------------------|---------|
@@ -13,8 +13,8 @@
 // | 13  | separate_from           | varint                                                        | 0       |
 // | 15  | last_level_inline_below | varint                                                        | 0       |
 //
-// A field is written only where the option differs from the value in the last column. No data depends on these fields:
-// a reader that does not know them uses options of its own.
+// A field is written only if the option differs from the value in the last column. No data depends on these fields: a
+// reader that does not know them uses options of its own.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@
 
 namespace sepal {
 
-// Empty where no option differs.
+// Empty if no option differs.
 std::string EncodeKeptOptions(const ColumnFamilyOptions& options);
 // With the default comparator. The values are not checked: a newer library may allow others.
 absl::StatusOr<ColumnFamilyOptions> DecodeKeptOptions(std::string_view fields);

@@ -59,10 +59,10 @@
 // | 32     | 8    | Checksum64(bytes 0..31, 0)                                                                 |
 //
 // The ring's records are never synced: after a power loss any of its sectors, the header's included, may be an older
-// one. Where a log's header says that the ring's length was durable, a shorter ring was cut, and no loss of power
-// explains it. The header only says that a log was begun, so that a log whose own header is damaged is not taken for
-// one that was never begun. A library that knows only version 1 refuses a log of version 2, because it would take it
-// for one that ends where its file does.
+// one. If a log's header says that the ring's length was durable, no loss of power explains a shorter ring: it was
+// truncated. The header only says that a log was begun, so that a log whose own header is damaged is not taken for one
+// that was never begun. A library that knows only version 1 refuses a log of version 2, because it would take it for
+// one that ends where its file does.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A manifest: the edits that made the database what it is. A header, then records without gaps.
+// A manifest: the edits that describe the database. A header, then records without gaps.
 //
 // Header:
 //

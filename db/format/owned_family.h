@@ -1,4 +1,4 @@
-// What is behind every handle of a column family: which family of which database it means.
+// The object behind every handle of a column family: it identifies the family and its database.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class OwnedFamily : public ColumnFamily {
   const std::string_view directory_;
 };
 
-// What the engine knows of a user's batch: which database its column families belong to, and whether its puts expire.
+// The engine's notes on a user's batch: the database of its column families, and whether its puts expire.
 class BatchOrigin {
  public:
   // Notes that `batch` names `family`, and returns its id.
@@ -38,11 +38,11 @@ class BatchOrigin {
   static void Clear(WriteBatch* batch);
   // Swaps the updates of a batch that names no family; `bytes` are a batch without a put that expires (batch_format.h).
   static void SwapBytes(WriteBatch* batch, std::string* bytes) { batch->bytes_.swap(*bytes); }
-  // Where the engine itself adds and removes updates.
+  // For updates that the engine itself adds and removes.
   static std::string* Bytes(WriteBatch* batch) { return &batch->bytes_; }
-  // Whether a put of the batch expires, the times of all of which were checked as they were put.
+  // Notes whether a put of the batch expires; all times were checked when they were put.
   static void SetExpires(WriteBatch* batch, bool expires) { batch->expires_ = expires; }
-  // Whether a put of the batch expires; and whether there is one whose time was not checked.
+  // Returns whether a put of the batch expires; and whether there is one whose time was not checked.
   static bool Expires(const WriteBatch& batch) { return batch.expires_; }
   static bool ExpiryUnchecked(const WriteBatch& batch) { return batch.expiry_unchecked_; }
   // InvalidArgument if `batch` names a family of any database but the one with that id in that directory: a copy of its

@@ -1,4 +1,4 @@
-// A transaction that was prepared, as the value of a row of the system family (system_row.h).
+// A prepared transaction, as the value of a row of the system family (system_row.h).
 //
 // | offset | size   | meaning                                                                            |
 // |--------|--------|------------------------------------------------------------------------------------|
@@ -13,7 +13,7 @@
 // |        |        | the rest: its updates, as a batch (batch_format.h) without references or rows of   |
 // |        |        | the system family                                                                  |
 //
-// Values lie in the row, whatever their size: they go to value files when the transaction is committed.
+// Values of any size lie in the row: they go to value files when the transaction is committed.
 #pragma once
 
 #include <cstdint>
@@ -44,13 +44,13 @@ struct PreparedRow {
   std::string_view batch = {};  // of a row that was decoded: in its bytes
 
   std::string Encode() const;
-  // FailedPrecondition: of a version that only a newer library knows. DataLoss: no such row.
+  // FailedPrecondition for a version that only a newer library knows; DataLoss for bytes that are no such row.
   static absl::StatusOr<PreparedRow> Decode(std::string_view bytes);
   friend bool operator==(const PreparedRow&, const PreparedRow&) = default;
 };
 
-// The exclusive locks of what a batch writes, in order, each once: one for each key, and for each range that it
-// deletes.
+// Returns the exclusive locks for the updates of a batch, in order, each once: one for each key, and for each range
+// that it deletes.
 std::vector<HeldLock> LocksOfWrites(std::string_view batch);
 
 }  // namespace sepal

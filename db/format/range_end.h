@@ -1,4 +1,4 @@
-// Where a deleted range ends, as the value of its entry in batches and tables: a byte 1 and the first key behind the
+// The end of a deleted range, as the value of its entry in batches and tables: a byte 1 and the first key behind the
 // range, or a byte 0 alone if the range goes up to the last key.
 #pragma once
 
@@ -18,7 +18,7 @@ inline std::string EncodeRangeEnd(std::optional<std::string_view> end) {
   return value;
 }
 
-// Nullopt for bytes that are none.
+// Nullopt for bytes that encode no end.
 inline std::optional<RangeEnd> DecodeRangeEnd(std::string_view value) {
   if (value == std::string_view("\0", 1)) return RangeEnd{};
   if (value.empty() || value.front() != 1) return std::nullopt;

@@ -1,7 +1,7 @@
-// A value as a value file has it: as it is, or compressed.
+// A value in the form that a value file stores: plain or compressed.
 //
-// It is compressed before any lock is taken. It is moved, copied and checked as it is stored, and only what shows it
-// decompresses it.
+// It is compressed before any lock is taken. It is moved, copied and checked in its stored form, and decompressed only
+// for a reader.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct StoredValue {
   bool compressed() const { return codec != CompressionKind::kNone; }
 };
 
-// What lies in the place of the reference.
+// The bytes at the place that the reference names.
 inline StoredValue StoredAs(const ValueReference& reference, std::string_view stored) {
   return {stored, reference.codec, reference.uncompressed_bytes};
 }
-// To what is to be stored in that place.
+// The reference to these bytes, once they are stored at that place.
 ValueReference ReferenceTo(FileNumber file, uint64_t offset, const StoredValue& stored);
 
-// Values from so many bytes on are stored as they are: to compress one takes as much memory, which nobody counts, and a
-// part of it could not be read by itself.
+// Values of at least so many bytes are stored uncompressed: compressing one takes as much memory, which is not counted,
+// and a part of it could not be read separately.
 inline constexpr size_t kStoredAsTheyAreFrom = size_t{1} << 20;
 
-// How a value is to be stored: compressed where that saves an eighth of it, else as it is.
+// Chooses the stored form of a value: compressed if that saves an eighth of it, otherwise plain.
 //
 // Values up to about 100 KiB are compressed in memory that the thread keeps. `value` must outlive it. The codecs
 // see early that a value does not compress, so that to try a part first would save nothing (decision 0044).
@@ -49,14 +49,14 @@ class CompressedValue {
   char* Room(size_t bytes);
 
   StoredValue stored_;
-  std::unique_ptr<char[]> kept_;  // what the thread keeps, taken out while in use
+  std::unique_ptr<char[]> kept_;  // the thread's buffer, taken out while in use
   BlockBuffer large_;
 };
 
-// Whether what is stored, and has been checked, says that it has so many bytes as the reference: before memory is taken
-// for them. DataLoss, with file and offset: it does not. `path` is what errors call the file.
+// Checks, before memory is allocated, that stored bytes whose checksum was right state the same size as the reference.
+// DataLoss, with file and offset, if not. `path` names the file in errors.
 absl::Status CheckUncompressedSize(std::string_view path, const ValueReference& reference, std::string_view stored);
-// Fills `value`, of as many bytes as that. DataLoss: they are not what a codec writes.
+// Fills `value`, which has that size. DataLoss if the bytes are not the output of a codec.
 absl::Status DecompressValue(std::string_view path, const ValueReference& reference, std::string_view stored,
                              char* value);
 

@@ -1,4 +1,4 @@
-// What a version knows about a table without opening it. A value; immutable once it is part of a version.
+// The data of a table that a version has without opening it. A value; immutable once it is part of a version.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace sepal {
 
 class RangeTombstones;
 
-// What of a value file a table's references take.
+// The part of a value file that a table's references use.
 struct ValueLinks {
   FileNumber file;
   uint64_t values = 0;
@@ -40,28 +40,27 @@ struct TableMetadata {
   SequenceNumber swept_through = {};
   // All entries are puts that have expired by then (milliseconds since 1970), or tombstones; 0: others are among them.
   uint64_t expired_at_millis = 0;
-  // What the filter of the family refuses at the epoch that is in force at this number is not in the table; 0: not
-  // known.
+  // The table has no entries that the family's filter refuses at the epoch in force at this number; 0: not known.
   SequenceNumber filtered_through = {};
   // By file, ascending: all that the table refers to.
   std::vector<ValueLinks> value_links = {};
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
-  // A compaction without snapshots wrote the table with all that there is of its keys: of those that it holds more than
-  // once, as operands over a value that a compaction does not take in, it needs all. Not in the manifest.
+  // Whether a compaction without snapshots wrote the table as the oldest one of its keys: then it needs all versions of a
+  // key that it holds, such as operands over a value that no compaction folds. Not in the manifest.
   bool needs_all_versions = false;
-  // What a table of range tombstones holds. Not in the manifest: null for a table of an earlier opening.
+  // The tombstones of a table of range tombstones. Not in the manifest: null for a table of an earlier opening.
   std::shared_ptr<const RangeTombstones> range_tombstones = nullptr;
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
 };
 
-// Whether the table holds range tombstones, and nothing else: then it is part of no run.
+// Whether the table has only range tombstones: then it is part of no run.
 inline bool HoldsRangeTombstones(const TableMetadata& table) {
   return TrailerKind(table.smallest.trailer) == ValueKind::kRangeDelete;
 }
 
-// Of the values in value files that the table refers to.
+// The number of bytes of values in value files that the table refers to.
 uint64_t ValueBytes(const TableMetadata& table);
 
 // Returns one line for people to read.

@@ -29,12 +29,12 @@ struct TimeMarkRow {
   friend bool operator==(const TimeMarkRow&, const TimeMarkRow&) = default;
 };
 
-// Add to a batch that there is the mark, or that it is gone.
+// Add an update to a batch that creates the mark, or removes it.
 void PutTimeMark(std::string* batch, const TimeMarkRow& row);
 void DeleteTimeMark(std::string* batch, const TimeMark& mark);
 // The name of a mark with that number.
 std::string TimeMarkName(SequenceNumber sequence);
-// nullopt: the row is none.
+// nullopt if the row is no time mark.
 std::optional<TimeMarkRow> ParseTimeMark(std::string_view name, std::string_view value);
 
 }  // namespace sepal

@@ -13,7 +13,7 @@
 // | 56     | 8    | Checksum64(bytes 0..55, 0)                                                                         |
 // | 64     |      | values, in the order in which they were written; what lies between them means nothing              |
 //
-// Nothing in the file says where a value begins: only a reference does, which has the value's checksum.
+// Only a reference says where a value begins, and has the value's checksum; the file does not.
 #pragma once
 
 #include <cstdint>

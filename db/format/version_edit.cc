@@ -287,7 +287,7 @@ ClockFloor TakeClockFloor(Decoder* in) {
   return {now, in->Varint()};
 }
 
-// How far a family has come.
+// The progress of a family.
 void TakeMark(uint32_t tag, Decoder* in, VersionEdit* edit) {
   const ColumnFamilyId family = TakeFamily(in);
   const SequenceNumber sequence = TakeSequence(in);
@@ -391,7 +391,7 @@ void PutSchema(std::string* out, const FamilySchema& schema) {
   });
 }
 
-// What data means: features, the clock, snapshots, schemas and floors of histories.
+// The meaning of data: features, the clock, snapshots, schemas and floors of histories.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
   if (const Features features = FeaturesOf(edit); features != Features()) {
     w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features.bits()); });

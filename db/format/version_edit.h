@@ -1,4 +1,4 @@
-// A change of what the database consists of: the payload of an edit record in the manifest.
+// A change of the database's tables, families and other state: the payload of an edit record in the manifest.
 //
 // As bytes: fields (fields.h), in any order. Numbers within a field are varints unless noted; "bytes" are a varint
 // length and the bytes; each field must be consumed exactly.
@@ -86,7 +86,7 @@ struct FlushedThrough {
   friend bool operator==(const FlushedThrough&, const FlushedThrough&) = default;
 };
 
-// Of a family that keeps its history: see FamilySchema::history_floor, which this raises.
+// Raises the FamilySchema::history_floor of a family that keeps its history.
 struct HistoryFloor {
   ColumnFamilyId family;
   SequenceNumber sequence;
@@ -113,21 +113,21 @@ struct ClosedLog {
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
-// The options that a family was last opened with, where they differ from the defaults.
+// The options that a family was last opened with, if they differ from the defaults.
 struct KeptOptions {
   ColumnFamilyId family;
   std::string fields;  // kept_options.h
   friend bool operator==(const KeptOptions&, const KeptOptions&) = default;
 };
 
-// From its sequence number on, a family's filter is asked with this epoch (sepal/compaction_filter.h).
+// A family's filter is called with this epoch from its sequence number on (sepal/compaction_filter.h).
 struct FilterEpoch {
   SequenceNumber sequence;
   std::string epoch;
   friend bool operator==(const FilterEpoch&, const FilterEpoch&) = default;
 };
 
-// What the data of a family means, beyond its order.
+// The meaning of a family's data, beyond its order.
 struct FamilySchema {
   ColumnFamilyId family;
   std::string merge_operator = {};  // its name; empty: none
@@ -139,25 +139,25 @@ struct FamilySchema {
   SequenceNumber history_floor = {};  // with a history: as of any number from here on the family can be read
   SequenceNumber history_begun = {};  // the floor when it began: since then there are time marks (time_mark.h)
   bool empty() const { return merge_operator.empty() && ttl_millis == 0 && filter.empty() && history_millis == 0; }
-  // Of the family's updates up to `last`, readers to come may stand anywhere above the result.
+  // Later readers may read the family as of any number above the result, which is at most `last`.
   SequenceNumber SettledThrough(SequenceNumber last) const {
     return history_millis > 0 && history_floor < last ? history_floor : last;
   }
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
 };
 
-// Where the logs of a database lie that has them elsewhere, so that nobody need say it again. The second path tells a
-// database that was copied or moved: what lies at the first may be the logs of the original.
+// The directory of logs that do not lie beside the tables, so that openings need not name it again. The second path
+// reveals that a database was copied or moved: the logs at the first may then be those of the original.
 struct KeptLogDirectory {
   std::string logs;
   std::string database;
   friend bool operator==(const KeptLogDirectory&, const KeptLogDirectory&) = default;
 };
 
-// How far the clock by which puts expire has come, in milliseconds since 1970. It goes back only where the wall clock
-// was accepted (DB::AcceptClock): the newest edit counts.
+// The progress of the clock by which puts expire, in milliseconds since 1970. It goes back only when the wall clock is
+// accepted (DB::AcceptClock): the newest edit counts.
 struct ClockFloor {
-  uint64_t now_millis = 0;      // the greatest time that was taken for now
+  uint64_t now_millis = 0;      // the greatest time that was used as "now"
   uint64_t removed_millis = 0;  // the greatest up to which jobs removed what had expired
   friend bool operator==(const ClockFloor&, const ClockFloor&) = default;
 };
@@ -181,7 +181,7 @@ struct VersionEdit {
   std::vector<ColumnFamilyCreation> created_families;
   std::vector<KeptOptions> kept_options;
   std::vector<FamilySchema> schemas;
-  // Those that the database uses, or is to use; what the edit itself has need not be among them.
+  // The features that the database uses, or is going to use; those of the edit itself need not be among them.
   Features features;
   std::optional<ClockFloor> clock_floor;
   std::vector<KeptSnapshot> created_snapshots;
@@ -196,7 +196,7 @@ struct VersionEdit {
 
   void EncodeTo(std::string* out) const;
   std::string Encode() const;
-  // `DataLoss` for bytes that are not an edit, `FailedPrecondition` for what only a newer library knows.
+  // `DataLoss` for bytes that are not an edit, `FailedPrecondition` for one that only a newer library knows.
   static absl::StatusOr<VersionEdit> Decode(std::string_view bytes);
   friend bool operator==(const VersionEdit&, const VersionEdit&) = default;
 };

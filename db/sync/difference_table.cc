@@ -10,8 +10,9 @@ namespace sepal {
 
 namespace {
 
-// Three cells a hash give all of them from 1.222 cells for each on (M. Molloy, "Cores in random hypergraphs and boolean
-// formulas", 2005); the rest is for a sketch that is off by three standard errors, and for small tables.
+// With three cells for each hash, a table of 1.222 cells a hash yields all of them (M. Molloy, "Cores in random
+// hypergraphs and boolean formulas", 2005); the rest is for a sketch that is off by three standard errors, and for
+// small tables.
 constexpr double kCellsOfHash = 1.4;
 constexpr uint64_t kLeastCells = 48;
 
@@ -71,8 +72,8 @@ bool DifferenceTable::IsLone(uint64_t place) const {
 DifferenceTable::Difference DifferenceTable::Find() {
   Difference found;
   std::vector<uint64_t> open;
-  uint64_t next = 0;  // of the places that have not been looked at
-  // Bytes that no side has made could go round in circles.
+  uint64_t next = 0;  // of the cells that have not been examined
+  // Hostile bytes could cause an endless loop.
   const size_t most = cells_.size();
   while ((!open.empty() || next < most) && found.put.size() + found.taken.size() < most) {
     if (open.empty()) open.push_back(next++);

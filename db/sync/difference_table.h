@@ -1,5 +1,5 @@
-// How two sets of hashes differ, told by bytes that grow with the difference and not with the sets: a sketch says how
-// large the difference is, and a table of a few cells for each of its hashes gives the hashes themselves.
+// The difference of two sets of hashes, encoded in bytes that grow with the difference and not with the sets: a sketch
+// estimates its size, and a table of a few cells for each of its hashes yields the hashes themselves.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace sepal {
 
 // Sums of signs, one for each hash in one of 1024 counters. The squares of the differences between two sketches add up
-// to about the number of hashes that one set has and the other has not, with a standard error of 4.4 % (M. Thorup,
-// Y. Zhang, "Tabulation based 4-universal hashing with applications to second moment estimation", 2004).
+// to about the number of hashes that only one set has, with a standard error of 4.4 % (M. Thorup, Y. Zhang, "Tabulation
+// based 4-universal hashing with applications to second moment estimation", 2004).
 class DifferenceSketch {
  public:
   static constexpr size_t kCounters = 1024;
@@ -24,7 +24,7 @@ class DifferenceSketch {
   uint64_t DifferenceTo(const DifferenceSketch& other) const;
 
   void AppendTo(std::string* bytes) const;
-  // The decoder has failed where there is none.
+  // The decoder has failed if there is none.
   static DifferenceSketch Read(Decoder* decoder);
 
  private:
@@ -32,12 +32,12 @@ class DifferenceSketch {
 };
 
 // An invertible Bloom lookup table (M. Goodrich, M. Mitzenmacher, "Invertible Bloom lookup tables", 2011). Each hash is
-// in three cells, which add up what is in them; after one set was put in and the other taken out, cells in which one
-// hash is left give it, and taking it out of its other cells makes more of these.
+// in three cells, which hold sums of their hashes; after one set was put in and the other taken out, a cell with one
+// hash left yields it, and taking it out of its other cells exposes more hashes.
 class DifferenceTable {
  public:
   static constexpr uint64_t kCellBytes = 13;
-  // As many cells as give all of about `differences` hashes, whose number a sketch has told.
+  // Has as many cells as yield all of about `differences` hashes, a number that a sketch has estimated.
   static uint64_t CellsFor(uint64_t differences);
 
   explicit DifferenceTable(uint64_t cells) : cells_((cells + kParts - 1) / kParts * kParts) {}
@@ -48,7 +48,8 @@ class DifferenceTable {
     std::vector<uint64_t> put;    // and not taken
     std::vector<uint64_t> taken;  // and not put
   };
-  // In order. Where the table was too small it has some of them, or none. What was found is out of the table.
+  // Returns the hashes in order; if the table was too small, some of them or none. Hashes that were found are no longer
+  // in the table.
   Difference Find();
 
   void AppendTo(std::string* bytes) const;
@@ -57,14 +58,14 @@ class DifferenceTable {
  private:
   static constexpr uint64_t kParts = 3;  // each hash has a cell in each
   struct Cell {
-    uint64_t hashes = 0;  // all in one, by exclusive or
+    uint64_t hashes = 0;  // the exclusive or of all
     uint32_t checks = 0;
     uint8_t count = 0;  // modulo 256
   };
   static uint32_t CheckOf(uint64_t hash);
   uint64_t PlaceOf(uint64_t hash, uint64_t part) const;
   void Change(uint64_t hash, int by);
-  // Whether the cell holds one hash, which was put or taken.
+  // Whether the cell has exactly one hash, put or taken.
   bool IsLone(uint64_t place) const;
 
   std::vector<Cell> cells_;

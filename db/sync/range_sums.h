@@ -1,5 +1,5 @@
-// Ranges that cover all keys, in order, and a sum of each, held as the bytes that a message has of them: a hostile
-// message of many small ranges takes about as much memory as it has bytes.
+// Ranges that cover all keys, in order, with a sum of each, stored as in a message: a hostile message of many small
+// ranges takes about as much memory as it has bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sepal {
 
-// The entries from `begin` on, up to where the next one begins.
+// The entries from `begin` on, up to the beginning of the next range.
 struct RangeSum {
   std::string begin = {};  // inclusive; of the first range it is empty
   uint64_t entries = 0;
@@ -22,17 +22,17 @@ struct RangeSum {
 
 class RangeSums {
  public:
-  // No list takes more: it has 3.5 million ranges at most, and is what a message holds.
+  // The maximum size of a list, as a message holds it: at most 3.5 million ranges.
   static constexpr size_t kMostBytes = size_t{1} << 26;
 
   RangeSums() = default;
   RangeSums(std::initializer_list<RangeSum> ranges);
-  // `count` ranges whose bytes are those of `bytes` from `at` on. nullopt for what is no such list, or does not cover
-  // all keys in order.
+  // Reads `count` ranges from `bytes`, beginning at `at`. nullopt for bytes that are no such list, or do not cover all
+  // keys in order.
   static std::optional<RangeSums> Parse(std::string bytes, size_t at, uint64_t count);
 
   void Add(const RangeSum& range);
-  // Upper bound of what Add takes for a range that begins there.
+  // An upper bound of the bytes that Add needs for a range that begins there.
   static size_t MostBytesOf(std::string_view begin);
 
   size_t size() const { return offsets_.size(); }

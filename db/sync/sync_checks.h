@@ -1,4 +1,4 @@
-// What must hold of two databases before a sync of them moves anything.
+// The conditions that two databases must satisfy before a sync of them.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace sepal {
 
-// The families of a database with their comparators, as its greeting tells them.
+// The families of a database with their comparators, as in its greeting.
 absl::StatusOr<std::vector<SyncFamily>> FamiliesToSync(DB* db);
-// FailedPrecondition if the database has or may get keys that expire: a sync does not carry their times.
+// FailedPrecondition if the database has or may get keys that expire: a sync does not transfer their times.
 absl::Status CheckNothingExpires(const DB& db);
-// InvalidArgument if a family has another comparator on the other side, or would get another one there or here, where
-// it is missing and will be made with default options.
+// InvalidArgument if a family has another comparator on the other side, or would get another one on the side where it
+// is missing, because it is created there with default options.
 absl::Status CheckComparators(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there);
 
 // ResourceExhausted if the names of the families of both sides, which each side has after the sync, are more than a

@@ -1,4 +1,4 @@
-// What the messages of a sync carry, as bytes. A Parse refuses whatever no Encode has made (DataLoss).
+// The payloads of a sync's messages, as bytes. A Parse refuses bytes that are no output of Encode (DataLoss).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace sepal {
 
-// What came is damaged, or no sync: DataLoss, but not of what is stored here (util/base/other_side.h).
+// The received bytes are damaged, or no sync: DataLoss, but not of the local files (util/base/other_side.h).
 absl::Status StreamDamage(std::string_view message);
 
 inline constexpr uint64_t kSyncVersion = 3;
-// Of a message with more than one entry, and of one with keys: once they are read, they take more memory.
+// The limit for messages of several entries, and of keys: once decoded, they take more memory.
 inline constexpr size_t kMostListBytes = size_t{1} << 20;
 inline constexpr size_t kMostHelloBytes = size_t{1} << 20;
 
@@ -38,7 +38,7 @@ struct SyncRanges {
   uint64_t seed = 0;  // of the hashes of this round
   RangeSums ranges = {};
 };
-// Of a message of ranges: the longest list of them, and what stands before it.
+// The limit for a message of ranges: the longest list of them, and the fields before it.
 inline constexpr size_t kMostRangesBytes = RangeSums::kMostBytes + sizeof(uint64_t) + kMaxVarint64Bytes;
 std::string Encode(const SyncRanges& ranges);
 // The ranges keep `bytes`.
@@ -47,7 +47,7 @@ absl::StatusOr<SyncRanges> ParseRanges(std::string bytes);
 struct SyncDiffering {
   std::vector<bool> ranges = {};  // those that differ
   uint64_t entries = 0;           // that the answering side has in them
-  // Of all that it has: where the sides have more than a few entries in them.
+  // Of all its entries, if the sides have more than a few entries in these ranges.
   std::optional<DifferenceSketch> sketch = {};
 };
 std::string Encode(const SyncDiffering& differing);
@@ -65,7 +65,7 @@ size_t MostBytesOf(const SyncItem& item);
 // The views are into `bytes`.
 absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes);
 
-// What the answering side has written, when all is done.
+// The numbers of entries that the answering side has written, at the end.
 struct SyncDone {
   uint64_t written = 0;
   uint64_t overwritten = 0;

@@ -23,13 +23,13 @@ namespace {
 constexpr uint64_t kFirstExactRound = 3;
 constexpr uint64_t kMostRounds = 16;
 
-// What is told of the entries in the ranges that differ, `ours` and `theirs`, of which about `differences` are on one
-// side alone, where that is known.
+// Chooses the form of the filter for the entries in the ranges that differ, `ours` and `theirs`, of which about
+// `differences`, if known, are only on one side.
 SyncForm ChooseForm(const SyncTuning& tuning, uint64_t round, uint64_t ours, uint64_t theirs,
                     const std::optional<uint64_t>& differences) {
   const bool few = ours <= tuning.exact_entries && theirs <= tuning.exact_entries - ours;
-  // Hashes never take more than a filter may: where a filter had less than 10 bits for each entry, three rounds have
-  // left many.
+  // Hashes never take more than a filter may: if a filter had less than 10 bits for each entry, many are left after
+  // three rounds.
   const uint64_t most = tuning.most_filter_bytes / sizeof(uint64_t);
   if (few || (round >= kFirstExactRound && ours <= most && theirs <= most)) return SyncForm::kHashes;
   if (!differences.has_value() || *differences > tuning.most_filter_bytes) return SyncForm::kBloom;
@@ -40,7 +40,7 @@ SyncForm ChooseForm(const SyncTuning& tuning, uint64_t round, uint64_t ours, uin
   return smaller ? SyncForm::kTable : SyncForm::kBloom;
 }
 
-// Writes what comes until its end.
+// Writes the items that are received, up to their end.
 absl::Status ApplyAll(SyncStream* stream, SyncSide* side) {
   std::string payload;
   for (;;) {
@@ -69,7 +69,7 @@ absl::Status SendConflicts(SyncStream* stream, const std::vector<std::string>& f
   return stream->Send(SyncMessage::kEnd, {});
 }
 
-// Those that the other side has found, until their end.
+// Reads the conflicts that the other side has found, up to their end.
 absl::Status ReceiveConflicts(SyncStream* stream, SyncSide* side,
                               const std::function<void(const std::vector<std::string>& keys)>& note) {
   std::string payload;
@@ -195,7 +195,8 @@ class Answerer {
     ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
     RETURN_IF_ERROR(CheckNamesFit(ours, {}));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kHello, Encode({.policy = theirs.policy, .families = ours})));
-    // After the greeting, so that the other side finds it too, and tells it from where it stands.
+    // This check follows the greeting, so that the other side finds the mistake too, and reports it from its own point
+    // of view.
     RETURN_IF_ERROR(CheckComparators(ours, theirs.families));
     RETURN_IF_ERROR(CheckNamesFit(ours, theirs.families));
     for (const SyncFamily& family : ours) families_.insert(family.name);
@@ -259,8 +260,8 @@ class Answerer {
   std::optional<SyncDiffering> differing_;
 };
 
-// Where the other side is gone, its last message says why, if there is one. If there is none, how its bytes end says
-// more than a write that failed, and less than a read that did.
+// If the other side is gone, its last message, if any, is the reason. Without one, the error at the end of its bytes
+// says more than a failed write, and less than a failed read.
 absl::Status Explained(absl::Status status, SyncStream* stream) {
   std::string payload;
   const bool write_failed = stream->sending_failed();
@@ -297,7 +298,7 @@ absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptio
 
 void RefuseSync(const absl::Status& why, SyncChannel& other) {
   SyncStream stream(&other);
-  // The other side speaks first: one that cannot write any more would not read why.
+  // The other side sends first: a side that can no longer write would not read the reason.
   std::string greeting;
   stream.Receive(&greeting).status().IgnoreError();
   stream.SendError(why);

@@ -1,6 +1,6 @@
 // A sync of two databases, each with a side of its own (docs/reference/sync-protocol.md). Both must be open for
-// writing, and nothing else may write meanwhile. Wherever it ends, each side has what it had and some of what the other
-// has, every entry whole, and the sync can be begun again.
+// writing, and nothing else may write meanwhile. If it is interrupted, each side has its old entries and some of the
+// other side's, each of them complete, and the sync can be started again.
 #pragma once
 
 #include "absl/status/status.h"
@@ -12,7 +12,7 @@
 
 namespace sepal {
 
-// The same as the calls of sepal/sync.h, with what tests set.
+// The calls of sepal/sync.h, with settings for tests.
 absl::StatusOr<SyncReport> BeginSync(DB* db, SyncChannel* other, const SyncOptions& options, const SyncTuning& tuning);
 absl::Status ServeSync(DB* db, SyncChannel* other, const SyncTuning& tuning);
 

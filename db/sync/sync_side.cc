@@ -172,7 +172,7 @@ absl::Status SyncSide::ScanRange(Iterator* it, size_t i, const Visit& visit) con
 
 absl::Status SyncSide::ScanDiffering(const Visit& visit) const {
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
-  bool there = false;  // at the begin of the range
+  bool there = false;  // at the beginning of the range
   for (size_t i = 0; i < ranges_.ranges.size(); there = differing_[i++]) {
     if (!differing_[i]) continue;
     if (!there) it->Seek(ranges_.ranges.BeginOf(i));
@@ -203,7 +203,7 @@ absl::StatusOr<std::string> SyncSide::Filter(SyncForm form, uint64_t count) {
   }
   count = std::max<uint64_t>(count, 1);
   ASSIGN_OR_RETURN(filters::BloomShape shape, filters::BloomShape::For(count, tuning_.false_positive_rate));
-  // A set that is too large for that has a higher rate, and more rounds.
+  // A set that is too large for that gets a higher rate, and needs more rounds.
   if (shape.bits / 8 > tuning_.most_filter_bytes) {
     ASSIGN_OR_RETURN(shape, filters::BloomShape::OfBits(count, tuning_.most_filter_bytes * 8));
   }
@@ -258,7 +258,7 @@ absl::StatusOr<std::optional<bool>> SyncSide::Overwrites(const SyncItem& item) c
       break;
   }
   ASSIGN_OR_RETURN(const uint64_t here, SequenceOf(item.key));
-  // Compactions into the last level set numbers to 0, so that says nothing.
+  // Compactions into the last level set numbers to 0, so 0 says nothing.
   if (here == 0 || item.sequence == 0 || here == item.sequence) return std::nullopt;
   return here < item.sequence;
 }

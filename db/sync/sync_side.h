@@ -1,8 +1,8 @@
 // One side of a sync: a column family that is compared and filled, one round after another.
 //
-// A round covers the key space by ranges, and works on those whose sums differ. An entry is known by a hash of key and
-// value with the round's seed; so what one round's false positives hide, the next one finds. Each call that reads all
-// entries is one scan. Keys that are in conflict and stay so are left out of everything.
+// A round covers the key space by ranges, and works on those whose sums differ. An entry is identified by a hash of key
+// and value with the round's seed; so the next round finds the entries that false positives of this one hide. Each call
+// that reads all entries is one scan. Keys whose conflict stays are left out of everything.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ namespace sepal {
 
 struct SyncTuning {
   uint64_t entries_of_range = 1024;
-  // Of their sums. As it fills, ranges have more entries.
+  // The limit of their sums. Near it, ranges have more entries.
   uint64_t most_range_bytes = RangeSums::kMostBytes;
-  // Of the filters: a lower rate is fewer rounds and more bytes.
+  // The rate of the filters: a lower one means fewer rounds and more bytes.
   double false_positive_rate = 0.01;
   uint64_t most_filter_bytes = uint64_t{64} << 20;
-  // Both sides' entries of the ranges that differ: up to here their hashes are sent in place of a filter.
+  // The number of both sides' entries in the ranges that differ up to which their hashes are sent in place of a filter.
   uint64_t exact_entries = 512;
-  // Of a table of differences, as a share of what all of them need: less gives some of them.
+  // The size of a table of differences, as a share of that for all of them: a smaller table yields only some.
   double table_room = 1;
   size_t batch_bytes = size_t{256} << 10;
   // Of all families together.
@@ -41,7 +41,7 @@ struct SyncTuning {
   uint64_t most_conflict_bytes = uint64_t{64} << 20;
 };
 
-// How a side tells what it has, or lacks.
+// The form in which a side describes the entries that it has, or lacks.
 enum class SyncForm : uint8_t {
   kHashes = 0,  // a sorted list of hashes: has
   kBloom = 1,   // has
@@ -55,7 +55,7 @@ class SyncFilter {
   SyncForm form() const { return form_; }
   // Whether the other side may have the entry. Not for a table.
   bool MayContain(uint64_t hash) const;
-  // Only for a table, which SyncSide::Resolve makes a list of what the other side lacks.
+  // Only for a table, which SyncSide::Resolve turns into a list of the entries that the other side lacks.
   DifferenceTable& table() { return *table_; }
   void BecomeWanted(std::vector<uint64_t> hashes);
 
@@ -75,26 +75,27 @@ class SyncSide {
   SyncSide(DB* db, ConflictPolicy policy, bool begins, const SyncTuning& tuning)
       : db_(db), policy_(policy), begins_(begins), tuning_(tuning) {}
 
-  // The family to work on; it is made where it is missing.
+  // Chooses the family to work on; it is created if it is missing.
   absl::Status Begin(const std::string& family);
 
-  // Sums of all entries, in ranges of this side's choice, which are the round's from now on.
+  // Returns sums of all entries, in ranges of this side's choice, which become those of the round.
   absl::Status Sum(uint64_t seed);
-  // The same ranges here, and which of them differ.
+  // Compares the same ranges here, and returns those that differ.
   absl::StatusOr<SyncDiffering> Compare(SyncRanges theirs);
-  // The round's ranges that differ are those.
+  // Sets the round's ranges that differ.
   void WorkOn(std::vector<bool> differing) { differing_ = std::move(differing); }
 
-  // A kFilter payload of the entries of the differing ranges; `count`: about how many these are, or of a table, how
-  // many entries one side has and the other has not.
+  // Returns a kFilter payload of the entries of the differing ranges; `count`: about their number, or, for a table, the
+  // number of entries that only one side has.
   absl::StatusOr<std::string> Filter(SyncForm form, uint64_t count);
-  // From the other side's table finds what it lacks, which `theirs` is afterwards, and returns what this side lacks.
+  // Finds in the other side's table the entries that it lacks, which replace `theirs`, and returns those that this side
+  // lacks.
   absl::StatusOr<std::vector<uint64_t>> Resolve(SyncFilter* theirs);
-  // Calls `send` with kItems payloads: the entries of the differing ranges that `theirs` certainly has not.
+  // Calls `send` with kItems payloads: the entries of the differing ranges that are certainly not in `theirs`.
   absl::Status Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send);
-  // Writes what is missing here, and decides what is in conflict.
+  // Writes the entries that are missing here, and decides conflicts.
   absl::Status Apply(std::string_view items);
-  // What was applied is durable when this returns.
+  // Applied entries are durable when this returns.
   absl::Status Sync() { return db_->Sync(); }
 
   // The keys that stay in conflict: those found since the last call; and those that the other side has found.
@@ -110,7 +111,7 @@ class SyncSide {
 
  private:
   using Visit = std::function<absl::Status(std::string_view key, std::string_view value, uint64_t hash)>;
-  // Every entry of range `i` of the round. A prefix of a scan that `it` goes on with.
+  // Visits every entry of range `i` of the round, at which `it` stands, and leaves `it` behind the range.
   absl::Status ScanRange(Iterator* it, size_t i, const Visit& visit) const;
   absl::Status ScanDiffering(const Visit& visit) const;
   absl::Status ScanHashes(const std::function<void(uint64_t hash)>& take) const;
@@ -121,7 +122,7 @@ class SyncSide {
   uint64_t HashOf(std::string_view key, std::string_view value) const;
   bool IsInConflict(std::string_view key) const { return !conflicts_.empty() && conflicts_.contains(key); }
   absl::StatusOr<uint64_t> SequenceOf(std::string_view key) const;
-  // Whether the value that came takes the place of the one that is here; nullopt: both stay.
+  // Returns whether the received value replaces the local one; nullopt: both stay.
   absl::StatusOr<std::optional<bool>> Overwrites(const SyncItem& item) const;
   absl::Status NoteConflict(std::string_view key);  // that this side has found
   absl::Status AddConflict(std::string_view key);

@@ -16,10 +16,10 @@ namespace {
 constexpr size_t kLengthEnd = 5;
 constexpr size_t kHeaderBytes = kLengthEnd + 4;
 constexpr size_t kChecksumBytes = 4;
-// A hostile length costs no more memory than what comes.
+// A hostile length costs no more memory than the bytes that arrive.
 constexpr size_t kStepBytes = size_t{1} << 20;
 
-// Of small things there are many in a byte, once they are read.
+// Small items take much more memory than bytes of a message, once they are decoded.
 constexpr uint32_t MostPayloadBytes(SyncMessage type) {
   switch (type) {
     case SyncMessage::kHello:
@@ -103,7 +103,7 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
   const uint32_t size = DecodeFixed32(header.data() + 1);
   const bool known =
       type >= static_cast<uint8_t>(SyncMessage::kHello) && type <= static_cast<uint8_t>(SyncMessage::kDone);
-  // A length that is wrong would have both sides wait for each other.
+  // With a wrong length both sides would wait for each other.
   const bool whole =
       DecodeFixed32(header.data() + kLengthEnd) == Checksum32(std::string_view(header).substr(0, kLengthEnd), 0);
   if (!known || !whole || size > MostPayloadBytes(static_cast<SyncMessage>(type))) {

@@ -27,20 +27,20 @@ enum class SyncMessage : uint8_t {
 
 class SyncStream {
  public:
-  // No payload is longer: an entry of the largest key and value, and what stands around it.
+  // The longest payload: an entry with the largest key and value, and the fields around it.
   static constexpr uint32_t kMostPayloadBytes = (uint32_t{1} << 30) + (uint32_t{1} << 20);
 
   explicit SyncStream(SyncChannel* stream) : stream_(stream) {}
 
   absl::Status Send(SyncMessage type, std::string_view payload);
-  // Any message; DataLoss for one that is damaged. What the other side says of an error is its status.
+  // Reads any message; DataLoss for a damaged one. An error message of the other side becomes the status.
   absl::StatusOr<SyncMessage> Receive(std::string* payload);
-  // A message of that type; DataLoss for another.
+  // Reads a message of that type; DataLoss for another one.
   absl::Status Expect(SyncMessage type, std::string* payload);
-  // Tells the other side why this one ends; what goes wrong with that is left aside.
+  // Sends the other side the reason why this one ends; ignores failures.
   void SendError(const absl::Status& status);
 
-  // Whether the channel did not take what was sent: what can still be read says why.
+  // Whether a write to the channel failed: the bytes that can still be read may give the reason.
   bool sending_failed() const { return sending_failed_; }
   uint64_t sent_bytes() const { return sent_bytes_; }
   uint64_t received_bytes() const { return received_bytes_; }

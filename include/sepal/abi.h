@@ -1,7 +1,7 @@
 // A program must be compiled with the Abseil, and with the settings of the standard library, that Sepal was compiled
-// with: the public headers contain types of both, whose layout differs between versions. This header gives every object
-// file that includes the interface a reference to a symbol whose name states them, and the library defines only its
-// own. A program of another kind fails to link, with a message like
+// with: the public headers contain types of both, whose layout differs between versions. Every object file that
+// includes this header refers to a symbol whose name states them, and the library defines only the symbol of its own
+// settings. A program with other settings fails to link, with a message like
 //
 //   undefined reference to `sepal_compiled_with_lts_20230802_20230802_std_string_view_cxx11abi_1'
 #pragma once
@@ -47,8 +47,8 @@ extern "C" SEPAL_EXPORT const char SEPAL_ABI_SYMBOL;
 
 namespace sepal::internal {
 
-// `retain` keeps it where the linker removes what nothing refers to. The name differs for each kind too, so that the
-// linker does not take those of two kinds for one.
+// `retain` keeps it where the linker removes unreferenced symbols. The name differs for each setting too, so that the
+// linker does not merge those of two settings.
 #if __has_attribute(retain)
 [[gnu::used, gnu::retain, gnu::visibility("hidden")]]
 #else

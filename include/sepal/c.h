@@ -8,7 +8,7 @@
      if (error != NULL) { ...; sepal_free(error); }
 
    Rules:
-   - Objects are opaque. What a function named ..._create or sepal_open returns must be given to its ..._destroy
+   - Objects are opaque. The result of a function named ..._create or sepal_open must be given to its ..._destroy
      function, or to sepal_close. Calls copy the options and batches that they take; comparators, listeners and filter
      policies must outlive what was opened with them, unless stated otherwise.
    - Functions that can fail take `char** errptr`. On failure they set it to a new string "CODE: message" (the codes are
@@ -119,7 +119,7 @@ SEPAL_C_EXPORT void sepal_pinned_value_destroy(sepal_pinned_value_t* value);
 SEPAL_C_EXPORT void sepal_multi_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                     size_t num_keys, const char* const* keys, const size_t* keylens, char** values,
                                     size_t* vallens, char** errs);
-/* 0 is certain; looks only at memory. */
+/* 0 means certainly absent; reads only memory. */
 SEPAL_C_EXPORT unsigned char sepal_key_may_exist(sepal_t* db, const sepal_readoptions_t* options,
                                                  sepal_column_family_t* family, const char* key, size_t keylen);
 
@@ -144,13 +144,13 @@ SEPAL_C_EXPORT void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* f
                                            size_t start_key_len, const char* limit_key, size_t limit_key_len,
                                            char** errptr);
 /* With progress (sepal/options.h: CompactionProgress); seconds_left is negative while unknown. `progress` returns 0 to
-   end the call with CANCELLED. Any thread of the database may call it, one at a time. */
+   end the call with CANCELLED. It is called by any thread of the database, one at a time. */
 SEPAL_C_EXPORT void sepal_compact_range_with_progress(
     sepal_t* db, sepal_column_family_t* family, const char* start_key, size_t start_key_len, const char* limit_key,
     size_t limit_key_len, void* state,
     unsigned char (*progress)(void* state, uint64_t bytes_done, uint64_t bytes_total, double seconds_left),
     char** errptr);
-/* Only what deleted ranges cover (sepal/options.h: CompactRangeOptions::covered_only). */
+/* Compacts only tables that deleted ranges cover (sepal/options.h: CompactRangeOptions::covered_only). */
 SEPAL_C_EXPORT void sepal_compact_range_covered_only(sepal_t* db, sepal_column_family_t* family, const char* start_key,
                                                      size_t start_key_len, const char* limit_key, size_t limit_key_len,
                                                      char** errptr);
@@ -219,7 +219,7 @@ SEPAL_C_EXPORT void sepal_iter_get_error(const sepal_iterator_t* iter, char** er
 /* --- batches --- */
 
 SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create(void);
-/* Takes the bytes of sepal_writebatch_data. */
+/* Makes a batch of the bytes of sepal_writebatch_data. */
 SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create_from(const char* data, size_t size, char** errptr);
 SEPAL_C_EXPORT void sepal_writebatch_destroy(sepal_writebatch_t* batch);
 SEPAL_C_EXPORT void sepal_writebatch_clear(sepal_writebatch_t* batch);
@@ -245,12 +245,12 @@ SEPAL_C_EXPORT void sepal_writebatch_delete_range(sepal_writebatch_t* batch, con
                                                   const char* end, size_t elen);
 SEPAL_C_EXPORT void sepal_writebatch_delete_range_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
                                                      const char* begin, size_t blen, const char* end, size_t elen);
-/* Reports single deletions as deletions and puts that expire as puts; neither merges nor ranges nor families. */
+/* Reports single deletions as deletions and puts that expire as puts; leaves out merges, ranges and families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* Reports everything, but no times: puts that expire as puts. Of a range up to the last key, `end` is NULL. */
+/* Reports everything, but puts that expire as plain puts. `end` is NULL for a range up to the last key. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
@@ -285,7 +285,7 @@ typedef struct sepal_repair_summary_t {
   size_t dropped, put_aside; /* the numbers of entries below */
   uint64_t tables_kept, tables_rewritten, updates_from_logs;
 } sepal_repair_summary_t;
-/* Data of a file that may be missing now; the strings live as long as the report. */
+/* Data of a file that may now be missing; the strings live as long as the report. */
 typedef struct sepal_dropped_data_t {
   const char* file;
   const char* column_family; /* "": any */
@@ -375,7 +375,7 @@ SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
 SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
 /* Changes the options as the text says (sepal/options_text.h), or, with an error, not at all. */
 SEPAL_C_EXPORT void sepal_options_from_text(sepal_options_t* options, const char* text, char** errptr);
-/* Everything that a text can say of the options. */
+/* All options that a text can set. */
 SEPAL_C_EXPORT char* sepal_options_to_text(const sepal_options_t* options);
 SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
@@ -412,7 +412,7 @@ SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_
 SEPAL_C_EXPORT void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options, int style);
 SEPAL_C_EXPORT void sepal_options_set_max_space_amplification(sepal_options_t* options, double most);
-/* Values of puts from so many bytes on are written once, to value files; 0: none are. */
+/* Values of at least so many bytes are written once, to value files; 0: none are. */
 SEPAL_C_EXPORT void sepal_options_set_separate_from(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_last_level_inline_below(sepal_options_t* options, size_t bytes);
 
@@ -439,7 +439,7 @@ SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy);
-/* For one filter with that many bits per key: the number of probes, and the rate at which an absent key passes. */
+/* For one filter with that many bits per key: the number of probes, and its false positive rate. */
 SEPAL_C_EXPORT int sepal_filterpolicy_probes_for(double bits_per_key);
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate_for(double bits_per_key);
 /* May be called at any time, since options copy the policy. */
@@ -463,7 +463,7 @@ SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);
 SEPAL_C_EXPORT void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value);
-/* For puts alone, and one of the two: milliseconds from now, and milliseconds since 1970. */
+/* For puts only, and only one of the two: milliseconds from now, or milliseconds since 1970. */
 SEPAL_C_EXPORT void sepal_writeoptions_set_ttl(sepal_writeoptions_t* options, int64_t milliseconds);
 SEPAL_C_EXPORT void sepal_writeoptions_set_expires_at(sepal_writeoptions_t* options, uint64_t milliseconds);
 
@@ -495,7 +495,7 @@ SEPAL_C_EXPORT unsigned char sepal_statistics_thread_ticker(sepal_t* db, const c
 SEPAL_C_EXPORT unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value,
                                                             size_t size);
 
-/* Observes the calls of this thread, and where their time goes, from here on; sepal/perf_context.h has the rules. */
+/* Measures the calls of this thread, and where their time goes, from here on; sepal/perf_context.h has the rules. */
 SEPAL_C_EXPORT sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db);
 SEPAL_C_EXPORT void sepal_perfcontext_destroy(sepal_perfcontext_t* context);
 SEPAL_C_EXPORT void sepal_perfcontext_reset(sepal_perfcontext_t* context);
@@ -522,7 +522,7 @@ typedef struct sepal_compaction_event_t {
   const char* error; /* NULL: none */
 } sepal_compaction_event_t;
 
-/* Times are in microseconds; what the parts leave over was spent on the processor or waiting for it. */
+/* Times are in microseconds; the rest was spent on the processor or waiting for it. */
 typedef struct sepal_slow_call_event_t {
   const char* call;
   const char* column_family; /* "": several */

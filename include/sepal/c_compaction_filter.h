@@ -9,7 +9,7 @@ extern "C" {
 
 typedef struct sepal_purefilter_t sepal_purefilter_t;
 
-/* `keep` returns 0 where the key with that value is not there in that epoch. It is called by many threads at once. */
+/* `keep` returns 0 if the key with that value is absent in that epoch. It is called by many threads at once. */
 SEPAL_C_EXPORT sepal_purefilter_t* sepal_purefilter_create(void* state, void (*destructor)(void* state),
                                                            unsigned char (*keep)(void* state, const char* key,
                                                                                  size_t klen, const char* value,
@@ -37,21 +37,19 @@ typedef struct sepal_filter_entry_t sepal_filter_entry_t;
 /* Valid until `judge` returns. */
 SEPAL_C_EXPORT const char* sepal_filter_entry_key(const sepal_filter_entry_t* entry, size_t* klen);
 SEPAL_C_EXPORT uint64_t sepal_filter_entry_value_bytes(const sepal_filter_entry_t* entry);
-/* NULL where the value could not be read: return sepal_verdict_fail then. */
+/* NULL if the value could not be read: then return sepal_verdict_fail. */
 SEPAL_C_EXPORT const char* sepal_filter_entry_value(sepal_filter_entry_t* entry, size_t* vlen);
 /* Milliseconds since 1970; 0: it does not expire. */
 SEPAL_C_EXPORT uint64_t sepal_filter_entry_expires_at(const sepal_filter_entry_t* entry);
 SEPAL_C_EXPORT void sepal_filter_entry_set_bytes(sepal_filter_entry_t* entry, const char* bytes, size_t size);
 SEPAL_C_EXPORT void sepal_filter_entry_set_error(sepal_filter_entry_t* entry, const char* message);
 
-/* Of the default family of these options. `judge` is called by several threads at once, each with entries in key order;
-   `state` goes by `destructor` once neither options nor databases need it. */
-SEPAL_C_EXPORT void sepal_options_set_context_filter(sepal_options_t* options, void* state,
-                                                     void (*destructor)(void* state),
-                                                     sepal_filter_verdict_t (*judge)(void* state, int output_level,
-                                                                                     unsigned char last_level,
-                                                                                     unsigned char manual,
-                                                                                     sepal_filter_entry_t* entry));
+/* For the default family of these options. `judge` is called by several threads at once, each with entries in key
+   order; `destructor` frees `state` once neither options nor databases need it. */
+SEPAL_C_EXPORT void sepal_options_set_context_filter(
+    sepal_options_t* options, void* state, void (*destructor)(void* state),
+    sepal_filter_verdict_t (*judge)(void* state, int output_level, unsigned char last_level, unsigned char manual,
+                                    sepal_filter_entry_t* entry));
 
 #ifdef __cplusplus
 }

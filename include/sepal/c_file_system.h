@@ -41,14 +41,8 @@ enum {
   sepal_data_loss = 15
 };
 
-/* What a file is for: a hint. Later versions may have more kinds. `values`: what the log refers to. */
-enum {
-  sepal_file_other = 0,
-  sepal_file_log = 1,
-  sepal_file_table = 2,
-  sepal_file_manifest = 3,
-  sepal_file_values = 4
-};
+/* The use of a file: a hint. Later versions may have more kinds. `values`: values that the log refers to. */
+enum { sepal_file_other = 0, sepal_file_log = 1, sepal_file_table = 2, sepal_file_manifest = 3, sepal_file_values = 4 };
 
 /* One request of a read_many, which fills the members after `buffer`. */
 typedef struct sepal_read_t {
@@ -137,7 +131,7 @@ typedef struct sepal_filesystem_t {
      waits for the disk. Returns 0 if it does not. */
   unsigned char (*lock_memory)(void* region);
 
-  /* Optional: reads what a cache of the system holds, without waiting for the disk; returns the number of bytes. */
+  /* Optional: reads only bytes in a cache of the system, without waiting for the disk; returns their number. */
   size_t (*read_cached)(void* file, uint64_t offset, size_t length, char* buffer);
 
   /* Optional: writes a string that is the same for every opening of one directory, under whatever path, into
@@ -148,15 +142,15 @@ typedef struct sepal_filesystem_t {
 
   /* Whether calls that wait take a round trip over a network each. */
   unsigned char remote;
-  /* Whether what was written, but not synced, may be lost when the process or its machine dies: of each file the last
-     bytes that were written, never some before others that stay. */
+  /* Whether unsynced bytes may be lost when the process or its machine dies: of each file a suffix in the order of
+     writing. */
   unsigned char dies_with_process;
-  /* Optional: takes the lock over from another client that holds it, which is fenced: none of its calls changes
-     anything once this returns, each fails with sepal_aborted. sepal/file_system.h has the law. Without it databases
+  /* Optional: takes the lock over from another client that holds it, which is fenced: once this returns, its calls
+     change nothing and fail with sepal_aborted (sepal/file_system.h has the exact guarantee). Without it databases
      cannot be opened with sepal_options_set_take_over. */
   int (*take_over)(void* directory, const char* name, void** lock, char* message);
-  /* Optional: called in place of open_for_write, with what the file is for and about how many bytes it will have
-     (0: unknown). */
+  /* Optional: called in place of open_for_write, with the use of the file and about how many bytes it will have (0:
+     unknown). */
   int (*open_for_write_as)(void* directory, const char* name, unsigned char create_new, int kind,
                            uint64_t expected_bytes, void** file, uint64_t* size_bytes, char* message);
 } sepal_filesystem_t;

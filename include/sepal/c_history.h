@@ -18,20 +18,20 @@ extern "C" {
 
 typedef struct sepal_history_t sepal_history_t;
 
-/* Milliseconds for which the family keeps what was overwritten or deleted; 0: none from now on. Not called: as the
-   database has it. */
+/* Milliseconds for which the family keeps overwritten and deleted versions; 0: none from now on. If it is not called,
+   the family keeps its setting. */
 SEPAL_C_EXPORT void sepal_options_set_history(sepal_options_t* options, int64_t milliseconds);
 
-/* Reads as of a sequence number (sepal_snapshot_sequence), or as of a time in milliseconds since 1970, which takes the
-   place of the one before. */
+/* Reads as of a sequence number (sepal_snapshot_sequence), or as of a time in milliseconds since 1970; each replaces
+   the other. */
 SEPAL_C_EXPORT void sepal_readoptions_set_as_of_sequence(sepal_readoptions_t* options, uint64_t sequence);
 SEPAL_C_EXPORT void sepal_readoptions_set_as_of_time(sepal_readoptions_t* options, uint64_t unix_millis);
 SEPAL_C_EXPORT void sepal_readoptions_set_as_of_now(sepal_readoptions_t* options);
 
 enum { sepal_version_put = 0, sepal_version_delete = 1, sepal_version_merge = 2, sepal_version_expired = 3 };
 
-/* The versions of a key, the newest first. A family of NULL is the default one. NULL after an error. The second gives
-   at most `limit` of them, with numbers below `below_sequence` (UINT64_MAX: all). */
+/* The versions of a key, the newest first. A family of NULL is the default one. NULL after an error. The second
+   function returns at most `limit` of them, with numbers below `below_sequence` (UINT64_MAX: all). */
 SEPAL_C_EXPORT sepal_history_t* sepal_history_create(sepal_t* db, sepal_column_family_t* family, const char* key,
                                                      size_t keylen, char** errptr);
 SEPAL_C_EXPORT sepal_history_t* sepal_history_create_part(sepal_t* db, sepal_column_family_t* family, const char* key,

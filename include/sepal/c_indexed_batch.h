@@ -7,8 +7,8 @@
      sepal_write_indexedbatch(db, write_options, batch, &error);
      sepal_indexedbatch_destroy(batch);
 
-   A family of NULL is the default one. A batch may outlive its database: calls then fail, and it is still to
-   be destroyed. */
+   A family of NULL is the default one. A batch may outlive its database: calls then fail, but it must still be
+   destroyed. */
 #pragma once
 
 #include "sepal/c.h"
@@ -31,7 +31,7 @@ SEPAL_C_EXPORT size_t sepal_indexedbatch_memory_bytes(const sepal_indexedbatch_t
 
 SEPAL_C_EXPORT void sepal_indexedbatch_put(sepal_indexedbatch_t* batch, sepal_column_family_t* family, const char* key,
                                            size_t keylen, const char* val, size_t vallen, char** errptr);
-/* The key is there until then, in milliseconds since 1970; or for so many milliseconds from now on. */
+/* The key expires at that time, in milliseconds since 1970, or that many milliseconds from now. */
 SEPAL_C_EXPORT void sepal_indexedbatch_put_expiring(sepal_indexedbatch_t* batch, sepal_column_family_t* family,
                                                     const char* key, size_t keylen, const char* val, size_t vallen,
                                                     uint64_t expires_at, char** errptr);

@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* `merge` returns the value, its size in `*size`, in memory of malloc, which the library frees; NULL if the operands
-   cannot be merged. `base` is NULL if there is no value; operands come oldest first. `combine` does the same to make
-   one operand of several; it may be NULL, and return NULL. */
+/* `merge` returns the value in memory from malloc, which the library frees, and its size in `*size`; NULL if the
+   operands cannot be merged. `base` is NULL if there is no value; operands come oldest first. `combine` makes one
+   operand of several in the same way; it may be NULL, and return NULL. */
 SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create(
     void* state, void (*destructor)(void* state),
     char* (*merge)(void* state, const char* key, size_t klen, const char* base, size_t blen,

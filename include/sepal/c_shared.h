@@ -19,7 +19,7 @@ typedef struct sepal_shared_t sepal_shared_t;
    databases otherwise, the clock and the executor count. NULL after an error. */
 SEPAL_C_EXPORT sepal_shared_t* sepal_shared_create(size_t memory_limit, int background_threads, sepal_env_t* env,
                                                    char** errptr);
-/* At any time: databases and options keep what they need of it. */
+/* May be called at any time: databases and options keep a reference. */
 SEPAL_C_EXPORT void sepal_shared_destroy(sepal_shared_t* shared);
 
 SEPAL_C_EXPORT size_t sepal_shared_memory_limit(const sepal_shared_t* shared);

@@ -24,18 +24,18 @@ SEPAL_C_EXPORT const sepal_snapshot_t* sepal_find_snapshot(sepal_t* db, const ch
                                                            char** errptr);
 SEPAL_C_EXPORT void sepal_drop_snapshot(sepal_t* db, const char* name, size_t namelen, char** errptr);
 
-/* All names, in their order; the second finds the bytes held too, and reads tables for it. NULL after an error. */
+/* All names, sorted; the second also finds the bytes held, and reads tables for that. NULL after an error. */
 SEPAL_C_EXPORT sepal_snapshot_list_t* sepal_list_snapshots(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT sepal_snapshot_list_t* sepal_list_snapshots_with_bytes(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_snapshot_list_destroy(sepal_snapshot_list_t* list);
 SEPAL_C_EXPORT size_t sepal_snapshot_list_count(const sepal_snapshot_list_t* list);
-/* The bytes are valid as long as the list, and a zero is after them. */
+/* The bytes are valid as long as the list, and a zero follows them. */
 SEPAL_C_EXPORT const char* sepal_snapshot_list_name(const sepal_snapshot_list_t* list, size_t index, size_t* namelen);
 SEPAL_C_EXPORT uint64_t sepal_snapshot_list_sequence(const sepal_snapshot_list_t* list, size_t index);
-/* In milliseconds since 1970; the second is 0 where the snapshot does not expire. */
+/* In milliseconds since 1970; the second is 0 if the snapshot does not expire. */
 SEPAL_C_EXPORT uint64_t sepal_snapshot_list_created(const sepal_snapshot_list_t* list, size_t index);
 SEPAL_C_EXPORT uint64_t sepal_snapshot_list_expires(const sepal_snapshot_list_t* list, size_t index);
-/* About what is kept for this moment alone; 0 if that was not asked for. */
+/* About the bytes that are kept for this moment alone; 0 if that was not asked for. */
 SEPAL_C_EXPORT uint64_t sepal_snapshot_list_bytes_held(const sepal_snapshot_list_t* list, size_t index);
 
 #ifdef __cplusplus

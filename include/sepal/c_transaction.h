@@ -30,8 +30,8 @@ SEPAL_C_EXPORT sepal_transaction_t* sepal_begin_transaction(sepal_t* db, int iso
                                                             uint64_t lock_timeout_millis, char** errptr);
 /* Rolls back unless it was committed, or is prepared. */
 SEPAL_C_EXPORT void sepal_transaction_destroy(sepal_transaction_t* txn);
-/* Calls `body` with a transaction, and commits it unless `body` has set `*errptr`; again, and from the beginning, while
-   that, or the commit, fails with ABORTED. */
+/* Calls `body` with a transaction, and commits it unless `body` has set `*errptr`. Starts again from the beginning
+   while either fails with ABORTED. */
 SEPAL_C_EXPORT void sepal_run_transaction(sepal_t* db, int isolation, int locking, uint64_t lock_timeout_millis,
                                           void (*body)(void* state, sepal_transaction_t* txn, char** errptr),
                                           void* state, const sepal_writeoptions_t* options, char** errptr);
@@ -43,13 +43,13 @@ SEPAL_C_EXPORT void sepal_transaction_rollback_to_savepoint(sepal_transaction_t*
 /* The first phase of two: Transaction::Prepare. */
 SEPAL_C_EXPORT void sepal_transaction_prepare(sepal_transaction_t* txn, const char* name, size_t namelen,
                                               char** errptr);
-/* One that is prepared, to be committed or rolled back. NULL after an error. */
+/* A prepared transaction, to be committed or rolled back. NULL after an error. */
 SEPAL_C_EXPORT sepal_transaction_t* sepal_find_prepared(sepal_t* db, const char* name, size_t namelen, char** errptr);
-/* All that are prepared, in the order of their names. NULL after an error. */
+/* All prepared transactions, in the order of their names. NULL after an error. */
 SEPAL_C_EXPORT sepal_prepared_list_t* sepal_prepared_transactions(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_prepared_list_destroy(sepal_prepared_list_t* list);
 SEPAL_C_EXPORT size_t sepal_prepared_list_count(const sepal_prepared_list_t* list);
-/* The bytes are valid as long as the list, and a zero is after them. */
+/* The bytes are valid as long as the list, and a zero follows them. */
 SEPAL_C_EXPORT const char* sepal_prepared_list_name(const sepal_prepared_list_t* list, size_t index, size_t* namelen);
 /* When it was prepared, in milliseconds since 1970. */
 SEPAL_C_EXPORT uint64_t sepal_prepared_list_prepared(const sepal_prepared_list_t* list, size_t index);
@@ -78,7 +78,7 @@ SEPAL_C_EXPORT sepal_iterator_t* sepal_transaction_create_iterator(sepal_transac
                                                                    sepal_column_family_t* family);
 SEPAL_C_EXPORT void sepal_transaction_put(sepal_transaction_t* txn, sepal_column_family_t* family, const char* key,
                                           size_t keylen, const char* val, size_t vallen, char** errptr);
-/* The key is there until then, in milliseconds since 1970; or for so many milliseconds from now on. */
+/* The key expires at that time, in milliseconds since 1970, or that many milliseconds from now. */
 SEPAL_C_EXPORT void sepal_transaction_put_expiring(sepal_transaction_t* txn, sepal_column_family_t* family,
                                                    const char* key, size_t keylen, const char* val, size_t vallen,
                                                    uint64_t expires_at, char** errptr);
@@ -107,7 +107,7 @@ SEPAL_C_EXPORT void sepal_writeconditions_present(sepal_writeconditions_t* condi
 SEPAL_C_EXPORT void sepal_writeconditions_equals(sepal_writeconditions_t* conditions, sepal_column_family_t* family,
                                                  const char* key, size_t keylen, const char* val, size_t vallen);
 
-/* All return whether something was written: 0, too, after an error. */
+/* All return whether something was written; 0 after an error too. */
 SEPAL_C_EXPORT unsigned char sepal_write_if(sepal_t* db, const sepal_writeoptions_t* options,
                                             const sepal_writeconditions_t* conditions, const sepal_writebatch_t* batch,
                                             char** errptr);

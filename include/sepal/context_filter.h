@@ -1,6 +1,6 @@
-// Filters with context: a program's say in each entry that a compaction rewrites. Unlike a PureFilter
-// (sepal/compaction_filter.h) it may depend on anything, may change values, and is not asked by reads: what it removes
-// or changes is there as it was until a compaction comes by.
+// Filters with context: the program decides about each entry that a compaction rewrites. Unlike a PureFilter
+// (sepal/compaction_filter.h), such a filter may depend on anything, may change values, and is not called by reads: an
+// entry stays visible as it was until a compaction reaches it.
 //
 //   // Sessions that another system has ended.
 //   class Ended final : public sepal::ContextFilter {
@@ -17,21 +17,21 @@
 //   };
 //   options.family.context_filter = std::make_shared<EndedFactory>();
 //
-// What it is asked about: the newest version of a key that the compaction has, where it is a value (not a delete, an
-// operand of a merge, or what an operand builds on) and no snapshot sees it. So snapshots that were taken before the
-// compaction began, transactions that read at them and iterators that are there never see it act; a snapshot that is
-// taken while the compaction runs may see it go. The newest version of all may lie in another table: then what is
-// judged is hidden, and the answer changes nothing that can be read.
+// It judges the newest version of a key among the inputs of the compaction, if that is a value (not a delete, a merge
+// operand, or the base of one) and no snapshot sees it. So snapshots that were taken before the compaction began,
+// transactions that read at them and existing iterators never see its effects; a snapshot that is taken while the
+// compaction runs may. If a newer version lies in another table, the judged one is hidden, and the verdict changes no
+// read.
 //
-// An entry that is removed is as one that was deleted: older versions of its key stay hidden. One that is changed keeps
-// its sequence number and the time at which it expires, so a transaction that read it does not notice. An entry may be
-// judged several times, as compactions fail, end early or come by again; only what a completed one wrote counts.
+// An entry that is removed counts as deleted: older versions of its key stay hidden. One that is changed keeps its
+// sequence number and its expiry time, so a transaction that read it does not notice. An entry may be judged several
+// times, because compactions fail, end early or rewrite it again; only the output of a completed one counts.
 //
-// Flushes and compactions that only move tables do not ask. DB::CompactRange rewrites all tables of its range once, so
-// that all that they hold is judged.
+// Flushes do not call it, nor do compactions that only move tables. DB::CompactRange rewrites all tables of its range
+// once, so that all their entries are judged.
 //
-// Where Judge fails, the entry stays as it is, the part of the compaction goes on without the filter, the listeners get
-// the status (OnError), and CompactRange returns it once it is done.
+// If Judge fails, the entry stays as it is, that part of the compaction continues without the filter, the listeners get
+// the status (OnError), and CompactRange returns it at its end.
 #pragma once
 
 #include <chrono>
@@ -48,15 +48,15 @@
 
 namespace sepal {
 
-// An entry that is judged. Valid until Judge returns.
+// The entry to judge. Valid until Judge returns.
 class FilterEntry {
  public:
   virtual std::string_view key() const = 0;
   virtual uint64_t value_bytes() const = 0;
-  // Reads the value first where it lies in a value file (ColumnFamilyOptions::separate_from). Its errors are for Judge
-  // to return.
+  // Reads the value from its file if it lies in a value file (ColumnFamilyOptions::separate_from). Judge should return
+  // its errors.
   virtual absl::StatusOr<std::string_view> Value() const = 0;
-  // None: it does not expire.
+  // Unset: the entry does not expire.
   virtual std::optional<std::chrono::system_clock::time_point> expires_at() const = 0;
 
  protected:
@@ -67,31 +67,31 @@ struct FilterVerdict {
   enum class Kind : uint8_t { kKeep, kRemove, kChange, kRemoveThrough };
   static FilterVerdict Keep() { return {}; }
   static FilterVerdict Remove() { return {Kind::kRemove, {}}; }
-  // The value becomes another one, of at most 1 GiB; it lies in the table, whatever its size.
+  // Replaces the value by another one, of at most 1 GiB; it is stored in the table, whatever its size.
   static FilterVerdict ChangeTo(std::string value) { return {Kind::kChange, std::move(value)}; }
-  // This entry is removed, and so is all up to `key` and with it that would be judged next, without being judged. A
-  // compaction works in parts, each of a range of keys, with a filter of its own: in the next part that one is asked.
+  // Removes this entry, and without further calls all following ones up to and including `key` that would be judged. A
+  // compaction works in parts, each with a range of keys and a filter of its own: the verdict ends with the part.
   static FilterVerdict RemoveThrough(std::string key) { return {Kind::kRemoveThrough, std::move(key)}; }
 
   Kind kind = Kind::kKeep;
   std::string bytes = {};
 };
 
-// Of the compaction.
+// The compaction, as its filters see it.
 struct FilterContext {
   std::string_view column_family;
   int output_level = 0;
-  // What is written is the oldest that there is of its keys.
+  // The output has the oldest versions of its keys.
   bool last_level = false;
   bool manual = false;  // CompactRange
 };
 
-// One thread uses it, from its creation to its end.
+// Used by one thread, from its creation to its end.
 class SEPAL_EXPORT ContextFilter {
  public:
   virtual ~ContextFilter() = default;
-  // Called in key order, by a background thread, or by the one that called CompactRange, without a lock. Must not
-  // throw, and must not wait for a compaction of this database; may read the database.
+  // Called in key order, by a background thread or by the caller of CompactRange, without a lock. Must not throw, and
+  // must not wait for a compaction of this database; may read the database.
   virtual absl::StatusOr<FilterVerdict> Judge(const FilterEntry& entry) = 0;
 };
 
@@ -99,7 +99,7 @@ class SEPAL_EXPORT ContextFilter {
 class SEPAL_EXPORT ContextFilterFactory {
  public:
   virtual ~ContextFilterFactory() = default;
-  // A filter for a part of a compaction; null: nothing in it is judged.
+  // Returns a filter for a part of a compaction; null: nothing in that part is judged.
   virtual std::unique_ptr<ContextFilter> Create(const FilterContext& context) const = 0;
 };
 

@@ -6,17 +6,17 @@
 //   absl::Status written = (*db)->Put("key", "value", {.sync = true});
 //   absl::StatusOr<std::string> value = (*db)->Get("key");
 //
-// Results are returned. What a caller hands over to be filled, because it is used again or comes in numbers (a
-// PinnedValue, the spans of MultiGet), is a reference or a span behind the inputs and before the options. A call takes
-// objects by reference; a pointer may be null, and its comment says what null means. Options own their bytes.
+// Results are returned. Objects that a call fills (a PinnedValue, the spans of MultiGet) come after the inputs and
+// before the options. A call takes objects by reference; a pointer may be null, and its comment says what null means.
+// Options own their bytes.
 //
 // Keys and values are arbitrary bytes. A key has at most 16 MiB and a value at most 1 GiB. A batch (and likewise a
 // single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
 // and value. A larger write is refused with InvalidArgument, and nothing of it is written
-// (`Options::large_batches` lets it in, and PutStream takes such a value).
+// (`Options::large_batches` allows it, and PutStream writes such a value).
 //
 // Every method may be called from any number of threads at once, except that no other call may run concurrently with
-// the destructor. No method throws. Calls without a column family are about the default one. Errors:
+// the destructor. No method throws. Calls without a column family use the default one. Errors:
 //   NotFound            the key does not exist; for calls that name a database or a column family: it does not exist
 //   InvalidArgument     a mistake of the caller; the message says what is wrong and how to correct it. Also returned
 //                       for a handle, a snapshot or a batch of another database
@@ -47,16 +47,16 @@
 // GetSnapshot, DefaultColumnFamily and statistics() still work. Objects that the database returned may outlive it:
 // pinned values stay readable, and handles and snapshots can be destroyed at any time.
 //
-// A database that was opened read-only shows what was written before its opening, until CatchUp brings it to what
-// another process, or another object of this one, has written since, in all column families at once. Every write that
-// was acknowledged with `sync` before that call is seen after it, and of the others what the file system shows: beside
-// a writer on the same machine all of them. What was read before stays as it was: iterators, snapshots and pinned
-// values show what they showed. Families that the writer has created are found; calls with handles of those that it has
-// dropped return FailedPrecondition. Cached blocks and open tables are kept, so that a call costs what has changed, and
-// a listing of the directory. After an error reads see what they saw. CatchUp returns FailedPrecondition where the
-// database was not opened read-only, and where it is to be opened again: the directory holds another database by now,
-// or one that was restored from an older state, or a family was given a merge operator or a filter; and Aborted where
-// the writer changed the files during every attempt: call it again.
+// A database that was opened read-only shows the state at its opening. CatchUp brings it, in all column families at
+// once, to what another process, or another object of this one, has written since. It then shows every write that was
+// acknowledged with `sync` before the call, and those others that the file system shows: all of them if the writer runs
+// on the same machine. Existing iterators, snapshots and pinned values do not change. Families that the writer has
+// created are found; calls with handles of families that it has dropped return FailedPrecondition. Cached blocks and
+// open tables are kept, so that a call costs a listing of the directory and work in proportion to the changes. After an
+// error, reads see what they saw before the call. CatchUp returns FailedPrecondition if the database was not opened
+// read-only, or must be opened again, because the directory now holds another database or one that was restored from an
+// older state, or because a family was given a merge operator or a filter. It returns Aborted if the writer changed the
+// files during every attempt: call it again.
 //
 // A child process made by `fork` may destroy its copies of the database and of returned objects at any time, whatever
 // the parent's other threads were doing: this closes its copy of the directory lock, and frees no memory. All other
@@ -147,7 +147,7 @@ struct Range {
   std::string_view end = {};    // exclusive
 };
 
-// With PutStream and ReadValue (sepal/value_stream.h), and History (sepal/history.h).
+// The base class has PutStream and ReadValue (sepal/value_stream.h), and History (sepal/history.h).
 class SEPAL_EXPORT DB : public Histories {
  public:
   // Opens the database in `directory`, or creates it. Unless it is opened read-only, the database holds an exclusive
@@ -165,9 +165,9 @@ class SEPAL_EXPORT DB : public Histories {
   // manifest. Tables are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
   // Deletes the database in `directory`, with everything that repairs have put aside, and its logs in
-  // `options.log_directory`. Other files stay; the directory is removed if it is empty then. Only `env` and
+  // `options.log_directory`. Other files stay; the directory is removed if it is then empty. Only `env` and
   // `log_directory` of `options` are used. Ok if there is no database; Unavailable if it is open, or if another open
-  // one keeps its logs there; FailedPrecondition for files of another engine. After an error, call it again.
+  // database keeps its logs there; FailedPrecondition for files of another engine. After an error, call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Restores a database that cannot be opened, or parts of which return `DataLoss`, from whatever can still be read,
   // and returns a report of exactly what was dropped. `options` are as for Open; the comparators must be those of the
@@ -205,27 +205,27 @@ class SEPAL_EXPORT DB : public Histories {
                              const WriteOptions& options = {}) = 0;
   // Deletes all keys in [begin, end), or from `begin` up to the last key if there is no end, as one update: its cost
   // does not depend on the number of keys. Reads of deleted keys cost no more than those of absent ones, and iterators
-  // go over the range at once. Compactions give the space back. InvalidArgument if `end` sorts before `begin`; if they
-  // are equal, nothing is deleted. The first one of a database makes it one that versions before 0.2 do not open.
+  // skip the whole range in one step. Compactions reclaim the space. InvalidArgument if `end` sorts before `begin`; if
+  // they are equal, nothing is deleted. Versions before 0.2 cannot open a database that has had one.
   virtual absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
                                    std::optional<std::string_view> end, const WriteOptions& options = {}) = 0;
-  // From now on the family's filter (sepal/compaction_filter.h) is asked with `epoch`, by reads at once, but for those
-  // of snapshots and iterators from before. Durable, and with it all logged writes before it, when the call returns; a
-  // crash during the call leaves the epoch before or this one. Returns InvalidArgument if the family has no filter, or
-  // `epoch` is longer than kMaxFilterEpochBytes. Removes nothing by itself: compactions to come do, and CompactRange
-  // does. Cost: two syncs, for which writers wait.
+  // Sets the epoch with which the family's filter (sepal/compaction_filter.h) is called. Reads use it at once, except
+  // those of snapshots and iterators that exist already. When the call returns, the epoch and all earlier logged writes
+  // are durable; a crash during the call leaves the old epoch or the new one. Returns InvalidArgument if the family has
+  // no filter, or if `epoch` is longer than kMaxFilterEpochBytes. Removes nothing itself: later compactions do, and
+  // CompactRange does. Cost: two syncs, for which writers wait.
   virtual absl::Status SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
-  // Writes `batch` if all `conditions` hold, and returns whether they did. No other write comes between the two. Reads
-  // the keys of the conditions while others write, and once more those that were written meanwhile.
+  // Writes `batch` if all `conditions` hold, and returns whether they did. The check and the write are one atomic step.
+  // Reads the keys of the conditions while others write, and reads those that changed meanwhile once more.
   virtual absl::StatusOr<bool> WriteIf(const WriteConditions& conditions, const WriteBatch& batch,
                                        const WriteOptions& options = {}) = 0;
-  // Puts `value` if `key` is not there, and returns whether it was put.
+  // Puts `value` if `key` does not exist, and returns whether it was put.
   absl::StatusOr<bool> PutIfAbsent(const ColumnFamily& family, std::string_view key, std::string_view value,
                                    const WriteOptions& options = {});
-  // Gives `key` the value `desired`, or deletes it if there is none, if it has the value `expected` (none: it is not
-  // there). Returns whether it did.
+  // If `key` has the value `expected` (nullopt: if it does not exist), gives it the value `desired` (nullopt: deletes
+  // it). Returns whether it did.
   absl::StatusOr<bool> CompareAndSet(const ColumnFamily& family, std::string_view key,
                                      std::optional<std::string_view> expected, std::optional<std::string_view> desired,
                                      const WriteOptions& options = {});
@@ -235,16 +235,17 @@ class SEPAL_EXPORT DB : public Histories {
 
   // Begins a transaction (sepal/transaction.h). InvalidArgument if an option is out of its range.
   virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(const TransactionOptions& options = {}) = 0;
-  // All that are prepared, and one of them. NotFound; FailedPrecondition if another Transaction object has it.
+  // Return all prepared transactions, or the one of that name. NotFound if there is none; FailedPrecondition if another
+  // Transaction object has it.
   virtual absl::StatusOr<std::vector<PreparedTransaction>> PreparedTransactions() = 0;
   virtual absl::StatusOr<std::unique_ptr<Transaction>> FindPrepared(std::string_view name) = 0;
-  // Begins a transaction, calls `body` with it, which leaves it open, and commits it; all of it again, after a pause
-  // that grows, while either returns Aborted, `kMostTransactionAttempts` times at most. Another error of `body` rolls
+  // Begins a transaction, calls `body`, which must not end it, and commits. Repeats all of this after growing pauses
+  // while `body` or the commit returns Aborted, up to `kMostTransactionAttempts` times. Any other error of `body` rolls
   // back.
   absl::Status RunTransaction(const TransactionOptions& options, const std::function<absl::Status(Transaction&)>& body,
                               const WriteOptions& write_options = {});
 
-  // Reads the value of `key`, which may point into `value`. NotFound (without allocating memory) leaves `value` empty.
+  // Reads the value of `key`; `key` may point into `value`. NotFound (without allocating memory) leaves `value` empty.
   virtual absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                            const ReadOptions& options = kDefaultReadOptions) = 0;
   virtual absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
@@ -259,7 +260,7 @@ class SEPAL_EXPORT DB : public Histories {
   virtual std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family,
                                                             std::span<const std::string_view> keys,
                                                             const ReadOptions& options = kDefaultReadOptions) = 0;
-  // Returns whether `key` may exist, without I/O, from what is in memory. False is certain. Also true if the call is
+  // Returns whether `key` may exist, from data in memory and without I/O. False is certain. Also true if the call is
   // refused (the database is closed, the family was dropped, or the handle or snapshot belongs to another database).
   virtual bool KeyMayExist(const ColumnFamily& family, std::string_view key,
                            const ReadOptions& options = kDefaultReadOptions) = 0;
@@ -271,7 +272,7 @@ class SEPAL_EXPORT DB : public Histories {
     return ScanRange(NewIterator(family, options));
   }
 
-  // A snapshot of all column families as of now: what it sees is kept until its last owner releases it.
+  // Returns a snapshot of all column families as of now. What it sees is kept until its last owner releases it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
   // The same, kept durably under `name` until DropSnapshot (sepal/named_snapshots.h). AlreadyExists: it is taken.
   virtual absl::StatusOr<std::shared_ptr<const Snapshot>> CreateSnapshot(std::string_view name,
@@ -297,7 +298,7 @@ class SEPAL_EXPORT DB : public Histories {
   // The names of all column families that were not dropped, in the order of their ids, the default one first.
   virtual std::vector<std::string> ColumnFamilyNames() = 0;
 
-  // Writes the family's memtable, if it holds anything, to tables, which form one sorted run. `Cancelled`: Close came.
+  // Writes the family's memtable, unless it is empty, to tables that form one sorted run. `Cancelled`: Close ended it.
   virtual absl::Status Flush(const ColumnFamily& family, const FlushOptions& options = {}) = 0;
   // Makes all earlier writes durable, except those with `disable_wal`, which only Flush makes durable.
   virtual absl::Status Sync() = 0;
@@ -307,7 +308,7 @@ class SEPAL_EXPORT DB : public Histories {
   // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`; once all is compacted, the first error of the
   // family's `context_filter`.
   virtual absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options = {}) = 0;
-  // Until no flush or compaction is running or due; then the error if background work stopped on one. Ok if closed.
+  // Waits until no flush or compaction is running or due; returns the error that stopped them, if any. Ok if closed.
   virtual absl::Status WaitForBackgroundWork() = 0;
   // Returns once no flush or compaction reads or writes files any more: a running flush is completed first, and a
   // running compaction, CompactRange included, stops where it is. No work begins or continues until
@@ -317,10 +318,10 @@ class SEPAL_EXPORT DB : public Histories {
   // Close does not wait for the end of the pause.
   virtual absl::Status PauseBackgroundWork() = 0;
   virtual absl::Status ContinueBackgroundWork() = 0;  // FailedPrecondition if background work is not paused
-  // The wall clock is right as it stands, after it jumped or was set back: removals go by it, and so do reads, even
-  // where keys are there again (docs/guide/expiry.md), and histories (sepal/history.h). Durable when it returns.
+  // Accepts the wall clock as it is, after it jumped or was set back: removals, histories (sepal/history.h) and reads
+  // go by it, even if expired keys reappear (docs/guide/expiry.md). Durable when it returns.
   virtual absl::Status AcceptClock() = 0;
-  virtual absl::Status CatchUp() = 0;  // brings a reader to what was written: the top of this file says more
+  virtual absl::Status CatchUp() = 0;  // the top of this file describes it
   // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is
   // visible now and nothing that is written later; writes continue meanwhile. Table files are hard-linked where the
   // file system supports it, and copied otherwise. The contents of memtables are written to tables of the checkpoint,
@@ -339,9 +340,9 @@ class SEPAL_EXPORT DB : public Histories {
   // Returns a property as text (sepal/properties.h has the names); nullopt for an unknown name, for a family that was
   // dropped or belongs to another database, and after Close.
   virtual std::optional<std::string> GetProperty(const ColumnFamily& family, std::string_view name) = 0;
-  // Returns the properties that are numbers, as of one moment, except for what changes in the background meanwhile.
+  // Returns the properties that are numbers, as of one moment, except for those that background work changes meanwhile.
   virtual absl::StatusOr<Properties> GetProperties(const ColumnFamily& family) = 0;
-  // Explains how a Get of `key` finds its answer: what each memtable, file, filter and block on the way says. For
+  // Explains how a Get of `key` finds its answer: the answer of each memtable, file, filter and block on the way. For
   // people and tools; it costs several times as much as a Get.
   virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily& family, std::string_view key,
                                                     const ReadOptions& options = kDefaultReadOptions) = 0;
@@ -349,19 +350,18 @@ class SEPAL_EXPORT DB : public Histories {
   // few block reads.
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(const ColumnFamily& family,
                                                                     std::span<const Range> ranges) = 0;
-  // Estimates how many different keys there are, in the whole family or in a range. Keys in tables are known by
-  // sketches: the standard error of a whole family is 3.3 %, and that of a range, whose ends are guessed from how far
-  // into its table each lies, some percent of a table more. Deleted and expired keys count until compactions have
-  // removed them. Costs a look at each key that is in memory, and 1 KiB of memory reads for each table; the first call
-  // after an opening reads each table's properties. InvalidArgument if the comparator holds different bytes equal: such
-  // keys are in no sketch.
+  // Estimates the number of different keys, in the whole family or in a range. Keys in tables are counted by sketches:
+  // the standard error for a whole family is 3.3 %; a range adds some percent of a table, because the positions of its
+  // ends in their tables are guessed. Deleted and expired keys count until compactions have removed them. Cost: each
+  // key in memory is read, and 1 KiB of memory for each table; the first call after an opening reads each table's
+  // properties. InvalidArgument if the comparator can call different bytes equal: such keys are in no sketch.
   virtual absl::StatusOr<double> ApproximateDistinct(const ColumnFamily& family,
                                                      const std::optional<Range>& range = std::nullopt) = 0;
-  // Returns a Bloom filter of all keys that a scan with `read` shows, as of its snapshot or one moment: what a client
-  // needs to ask only for keys that are perhaps there (BloomFilter::Serialize makes a file of it). Costs a scan of the
-  // keys, and a second one where their number was not known beforehand: `read` has bounds, or the estimate by
+  // Returns a Bloom filter of all keys that a scan with `read` shows, as of its snapshot or one moment. With it a
+  // client can avoid requests for absent keys (BloomFilter::Serialize makes a file of it). Cost: a scan of the keys,
+  // and a second one if their number was not known beforehand: `read` has bounds, or the estimate by
   // ApproximateDistinct was too low, or too high by a quarter. InvalidArgument as for BloomShape::For;
-  // ResourceExhausted if the filter does not fit into what is left of memory_limit, which holds it until the end.
+  // ResourceExhausted if the filter does not fit into the rest of memory_limit, which it uses until the call returns.
   virtual absl::StatusOr<filters::BloomFilter> ExportFilter(const ColumnFamily& family,
                                                             const ExportFilterOptions& options = {},
                                                             const ReadOptions& read = kDefaultReadOptions) = 0;

@@ -33,28 +33,28 @@ class SEPAL_EXPORT Executor {
   enum class Priority : uint8_t {
     kFlush,       // short; writers may wait for it
     kCompaction,  // long
-    kScrub,  // only with Options::scrub_seconds or follow_milliseconds: one task for each database, which runs until that
-             // is closed and mostly waits, so that it needs a thread of its own
+    kScrub,  // only with Options::scrub_seconds or follow_milliseconds: one task for each database, which runs until
+             // that is closed and mostly waits, so that it needs a thread of its own
   };
   // Returns after all scheduled work has run.
   virtual ~Executor() = default;
-  // `work` must not run before Schedule returns, since the engine calls it with locks held; so never in the calling
+  // The engine calls Schedule with locks held, so `work` must not run before Schedule returns, and never in the calling
   // thread. `work` does not throw, and may schedule more work. Safe for concurrent use.
   virtual void Schedule(Priority priority, std::function<void()> work) = 0;
   // The number of compaction tasks that can run at once.
   virtual int CompactionConcurrency() const = 0;
-  // As Schedule, but not before `micros` have passed; until then the work takes no thread. Returns false, and schedules
-  // nothing, where the executor cannot do that; the engine works without (docs/guide/expiry.md). Work that is not due
-  // yet when the executor is destroyed is dropped.
+  // Like Schedule, but the work starts no earlier than after `micros`, and takes no thread until then. Returns false,
+  // and schedules nothing, if the executor cannot do that; the engine works without it (docs/guide/expiry.md). Work
+  // that is not due yet when the executor is destroyed is dropped.
   virtual bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) {
     static_cast<void>(priority), static_cast<void>(micros), static_cast<void>(work);
     return false;
   }
 };
 
-// Null members stand for the system's: the POSIX file system, the system clock, a thread pool that the database owns,
-// and a seed from the operating system. Whatever is set must outlive the database. A file system must also outlive
-// everything that the database returned, since the last reference to it closes files.
+// A null member stands for the default: the POSIX file system, the system clock, or a thread pool that the database
+// owns. Objects that are set must outlive the database. A file system must also outlive everything that the database
+// returned, since the last of these objects closes files.
 struct Env {
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;

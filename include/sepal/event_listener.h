@@ -4,7 +4,7 @@
 // be called in the middle of a write, and then delays other writes too, so no method may wait for a database call of
 // another thread. A method may call the database only to read. Must be safe for concurrent use.
 //
-// In events of flushes and compactions the empty name stands for the database's own rows (prepared transactions).
+// In events of flushes and compactions an empty family name stands for the database's own rows (prepared transactions).
 #pragma once
 
 #include <array>
@@ -61,8 +61,8 @@ struct SlowDiskEvent {
   uint64_t micros = 0;
 };
 
-// A part of a table, or a value in a value file, that cannot be read, found by scrubbing (Options::scrub_seconds). Of a
-// value, the file is the value file, and `after` and `through` are both its key.
+// A part of a table, or a value in a value file, that scrubbing (Options::scrub_seconds) could not read. For a value,
+// the file is the value file, and `after` and `through` are both its key.
 struct DamageEvent {
   std::string column_family = {};
   uint64_t file_number = 0;
@@ -77,11 +77,11 @@ struct DamageEvent {
 
 // The wall clock, by which keys expire, ran further ahead than the monotonic clock accounts for, or is believed again.
 struct ClockDoubtEvent {
-  // True: in doubt from now on. Reads go by the wall clock nevertheless, but what has expired by it alone is not
-  // removed. False: no longer.
+  // True: the clock is in doubt from now on. Reads still go by it, but keys that have expired by it alone are not
+  // removed. False: it is believed again.
   bool in_doubt = false;
   std::chrono::system_clock::time_point wall_time = {};
-  // Up to which time what has expired may be removed.
+  // Keys that expired before this time may be removed.
   std::chrono::system_clock::time_point removal_time = {};
   // Both times and what can be done about the doubt, for people to read.
   std::string message = {};
@@ -115,16 +115,17 @@ class SEPAL_EXPORT EventListener {
   virtual void OnSlowDisk(const SlowDiskEvent&) {}
   // Called again in each pass, as long as the table exists.
   virtual void OnDamage(const DamageEvent&) {}
-  // Told as a job, a look at the property "sepal.clock" or the keeping of the clock (once a minute at most) notices it.
+  // Called when a job, a read of the property "sepal.clock" or the periodic check of the clock (at most once a minute)
+  // notices it.
   virtual void OnClockDoubt(const ClockDoubtEvent&) {}
   // Called by the thread that made the call, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
-  // Called in five cases, of which `context` says which: the database has stopped accepting writes because a write or
-  // a job failed; background work waits for disk space and continues once there is some (called at each check, four
-  // times a second); it lacks the system's memory, and tries again up to twenty times (called each time) before the
-  // first case applies; a compaction met damage; or a view cannot follow its writer (Options::follow_milliseconds;
-  // called once for a row of the same failures). In the first case alone the property "sepal.background-error" is no
-  // longer "OK".
+  // Called in six cases, which `context` tells apart: the database has stopped accepting writes because a write or a
+  // job failed; background work waits for disk space and continues once there is some (called at each check, four times
+  // a second); background work gets no memory from the system, and tries again up to twenty times (called each time)
+  // before the first case applies; a compaction met damage; a filter with context failed (sepal/context_filter.h); or a
+  // view cannot follow its writer (Options::follow_milliseconds; called once for a series of equal failures). In the
+  // first case alone the property "sepal.background-error" is no longer "OK".
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };
 

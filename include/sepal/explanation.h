@@ -1,10 +1,10 @@
-// How a lookup found its answer: the memtables, files, filters and blocks that it searched, and what each of them said.
+// How a lookup found its answer: the memtables, files, filters and blocks that it searched, and the answer of each.
 //
 //   absl::StatusOr<sepal::GetExplanation> explanation = db->ExplainGet("user:1");
 //   if (explanation.ok()) std::cout << explanation->ToString();
 //
-// A value. The lookup follows the path of a Get, but costs several times as much, and does not cache what it reads from
-// files.
+// A plain value. The lookup follows the path of a Get, but costs several times as much, and does not put blocks that it
+// reads into the cache.
 #pragma once
 
 #include <chrono>
@@ -33,14 +33,14 @@ struct ExplainedBlock {
 };
 
 // A memtable or a table file, in the order in which they were searched. One that answered with a merge operand is
-// searched again, for what is older.
+// searched again for older entries.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
   enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand, kExpired, kRefused };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // The entry's, if an entry was found, a tombstone, a merge operand, an expired or a refused put included.
+  // Those of the entry that was found, if any: a put (also an expired or refused one), a tombstone or a merge operand.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
@@ -64,15 +64,14 @@ struct SEPAL_EXPORT GetExplanation {
   std::string column_family = {};
   bool found = false;
   uint64_t value_bytes = 0;
-  // That the value was made of; one of a memtable may stand for several.
+  // The number of operands in the value; one of a memtable may stand for several.
   uint64_t merge_operands = 0;
-  // The sequence number of the newest delete of a range that covers the key, as far as the read sees; 0: there is none.
-  // What has a lower one is hidden by it.
+  // The sequence number of the newest visible range delete that covers the key; 0: there is none. It hides entries with
+  // lower numbers.
   uint64_t range_deleted_at = 0;
-  // A put that expires was met (DB::Put with WriteOptions::ttl): as of the time of the call.
+  // The lookup met a put that expires (DB::Put with WriteOptions::ttl).
   bool expires = false;
-  // Since when the key will be absent, where what was found is such a put. Nothing where operands were merged into it,
-  // which outlive it.
+  // When the key expires, if the lookup found such a put. Unset if operands were merged into it, since they outlive it.
   std::optional<std::chrono::system_clock::time_point> expires_at = {};
   // The key has a value that the family's filter refuses (sepal/compaction_filter.h) at `filter_epoch`, the epoch that
   // is in force for the read.

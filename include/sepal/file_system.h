@@ -14,15 +14,16 @@
 //
 // Errors: `NotFound` for a missing name, `AlreadyExists` for a taken one, `PermissionDenied`, `ResourceExhausted` for a
 // full disk or too many open files, `Unavailable` for a lock that is held elsewhere, `Aborted` for a client that lost
-// its lock to another, `Unimplemented` for what the capabilities do not offer, `Internal` or `DataLoss` for I/O errors.
+// its lock to another, `Unimplemented` for calls without their capability, `Internal` or `DataLoss` for I/O errors.
 // Every message names the path.
 //
-// Time-outs: a call over a network may fail because nobody answered in time. What such a write meant to do may have
-// been done, not been done, or be done later. So the client must not write again: whoever goes on needs a new client,
+// Time-outs: a call over a network may fail because no answer came in time. The effect of such a write may have
+// happened, not have happened, or happen later. So the client must not write again: to continue, open a new client,
 // whose `Lock` with `kTakeOver` fences the old one.
 //
 // Fork: a child may destroy objects that its parent made. The destructors then touch nothing that is shared with the
-// parent or with a store, and wait for no thread; every other call is undefined there, but for `DirectoryLock::Check`.
+// parent or with a store, and wait for no thread. In the child every other call except `DirectoryLock::Check` is
+// undefined.
 //
 // All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time. Only
 // its `Sync` and `Map` may run concurrently with any other call but `Close`; so `Allocate` and `Truncate` may run
@@ -56,11 +57,10 @@ struct Capabilities {
       false;  // WritableFile::Allocate reserves space, so that later writes to it do not fail for lack of space
   bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's page cache
   bool remote = false;        // each call that waits takes a round trip, so that few large ones are better
-  // What was written survives the death of the process at once. If not, the death of the process, or of its machine,
-  // loses bytes that no sync has covered: of each file the last ones that were written, never some before others that
-  // stay.
+  // Written bytes survive the death of the process at once. If not set, the death of the process, or of its machine,
+  // loses bytes that no sync has covered: of each file a suffix in the order of writing.
   bool outlives_process = true;
-  bool fences = false;  // LockRequest::kTakeOver, and the laws that DirectoryLock has for it
+  bool fences = false;  // LockRequest::kTakeOver, with the guarantees of DirectoryLock
 };
 
 enum class ReadMode : uint8_t { kBuffered, kDirect };
@@ -86,8 +86,8 @@ class SEPAL_EXPORT ReadableFile {
   // the end of the file.
   virtual absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
-  // Like Read, but returns only what a cache of the system holds, without waiting for the disk. Fewer bytes, or 0, say
-  // nothing about the file's size. Returns 0 if there is no such cache or if that cannot be known.
+  // Like Read, but returns only bytes in a cache of the system, without waiting for the disk. Fewer bytes, or 0, say
+  // nothing about the file's size. Returns 0 if there is no such cache or if its contents are unknown.
   virtual size_t ReadCached(uint64_t offset, size_t length, char* buffer) const {
     (void)offset;
     (void)length;
@@ -102,9 +102,9 @@ class SEPAL_EXPORT ReadableFile {
     (void)offset;
     (void)length;
   }
-  // A name for the file's bytes that no other file has, had or will have, for those who keep copies of them elsewhere.
-  // Empty if there is none, and for a file that was being written, by whatever client, when it was opened. Whoever
-  // opens the file with kOpenExisting afterwards may change the bytes of a name.
+  // A name for the file's bytes that no other file has, had or will have, for caches that keep copies of them
+  // elsewhere. Empty if there is none, and for a file that any client was writing when it was opened. A later opening
+  // with kOpenExisting may change the bytes under the same name.
   virtual std::string UniqueId() const { return {}; }
 };
 
@@ -119,7 +119,7 @@ class SEPAL_EXPORT MappedRegion {
   // then. May be called concurrently with every other call, also with one that makes the file shorter.
   virtual bool Populate() { return true; }
   // Makes the system keep the region in memory until the region is destroyed, so that no `Store` waits for the disk.
-  // Returns false if it does not: the system has no such call, or the process may not lock more memory.
+  // Returns false if the system cannot do that, or the process may not lock more memory.
   virtual bool Lock() { return false; }
   // The bytes of the region. A caller that reads bytes which another thread stores must synchronise with it; stores to
   // other bytes do not matter.
@@ -137,8 +137,8 @@ class SEPAL_EXPORT WritableFile {
   // of the bytes may have been written.
   virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
   // Reserves space for [offset, offset + length), so that writes there do not fail for lack of space. Does not change
-  // the size of the file. Without the capability it reserves nothing, but may fail with ResourceExhausted where space
-  // is known to be short.
+  // the size of the file. Without the capability it reserves nothing, but may fail with ResourceExhausted if space is
+  // known to be short.
   virtual absl::Status Allocate(uint64_t offset, uint64_t length) = 0;
   // Starts writing [offset, offset + length) to the disk and returns; does not make it durable.
   virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
@@ -154,7 +154,7 @@ class SEPAL_EXPORT WritableFile {
   virtual uint64_t Size() const = 0;
   // Closes without syncing. Every later call except Size returns `FailedPrecondition`. Regions stay mapped.
   virtual absl::Status Close() = 0;
-  // What those who read the file once it is closed are told (ReadableFile::UniqueId), or empty.
+  // The UniqueId that readers see once the file is closed (ReadableFile::UniqueId), or empty.
   virtual std::string UniqueId() const { return {}; }
 };
 
@@ -163,9 +163,10 @@ enum class WriteMode : uint8_t {
   kOpenExisting,  // keeps the contents; the end is the file's size; fails with NotFound if there is no such file
 };
 
-// What a file is for: a hint to a file system that places or buffers files by their use. Has no effect on results.
-// `kValues`: what the log refers to, and is of no use without. `kTable`: tables, and value files that no log refers to
-// as they are written; mostly, all of such a file is written before its first sync. Later versions may have more kinds.
+// The use of a file: a hint for file systems that place or buffer files by their use. Has no effect on results.
+// `kValues`: value files that the log refers to and needs. `kTable`: tables, and value files that no log refers to
+// while they are written; most of these files are completely written before their first sync. Later versions may have
+// more kinds.
 enum class FileUseKind : uint8_t { kOther, kLog, kTable, kManifest, kValues };
 struct FileUse {
   FileUseKind kind = FileUseKind::kOther;
@@ -177,14 +178,14 @@ enum class LockRequest : uint8_t {
   kTakeOver,  // fences another client that holds the lock, and takes it; Unimplemented without the capability `fences`
 };
 
-// A lock that is held until the object is destroyed.
+// A lock on a directory, held until the object is destroyed.
 //
-// Fencing is the file system's duty, because the engine does not ask `Check` before each write. With the capability
-// `fences`, from the moment at which the `Lock` of another client has returned (because it took the lock over, or
-// because the lock expired while its holder slept), no call of the earlier holder changes anything in the directory
-// any more, whether it began before or after: it fails with `Aborted`, now and for ever, or what it did is seen by the
-// new holder from the start. A `Sync` of the earlier holder returns ok only if the new holder sees what it covered. The
-// earlier holder's reads go on. What it had written and no sync had covered may be lost, as when its process dies.
+// Fencing is the file system's duty, because the engine does not call `Check` before each write. With the capability
+// `fences`, once the `Lock` of another client has returned (because it took the lock over, or because the lock expired
+// while its holder slept), no call of the earlier holder changes the directory any more, whether it began before or
+// after: either it fails with `Aborted`, now and for ever, or its effect is visible to the new holder from the start. A
+// `Sync` of the earlier holder returns ok only if the new holder sees the bytes that it covered. The earlier holder can
+// still read. Its unsynced writes may be lost, as when its process dies.
 //
 // A client cannot take a lock over from itself: that fails with Unavailable.
 class SEPAL_EXPORT DirectoryLock {
@@ -207,7 +208,7 @@ class SEPAL_EXPORT Directory {
   virtual Capabilities capabilities() const = 0;
   virtual const std::string& path() const = 0;
   // A string that is the same for every opening of one directory, under whatever path. The default is the path, which
-  // takes two paths to one directory for two directories.
+  // treats two paths to one directory as two directories.
   virtual std::string Identity() const { return path(); }
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
@@ -220,13 +221,13 @@ class SEPAL_EXPORT Directory {
   // client sees everything that was written before its read.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                                      FileUse use = {}) = 0;
-  // Calls `Sync` of all of these files, which were opened by this directory or pass its files on, in any order and
-  // possibly concurrently. After an error nothing may be assumed of any of them. The default syncs one by one.
+  // Calls `Sync` on all of these files, in any order and possibly concurrently. They were opened by this directory, or
+  // wrap such files. After an error nothing may be assumed of any of them. The default syncs one by one.
   virtual absl::Status SyncMany(std::span<WritableFile* const> files);
   // Lists the regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
-  // Removes the name; NotFound if it does not exist. Files that this client has open under it can still be
-  // read and written; what another client has open may fail with Aborted from then on.
+  // Removes the name; NotFound if it does not exist. Files that this client has open under it can still be read and
+  // written; those that another client has open may fail with Aborted from then on.
   virtual absl::Status Remove(std::string_view name) = 0;
   // Renames `from` to `to`; AlreadyExists if `to` exists.
   virtual absl::Status Rename(std::string_view from, std::string_view to) = 0;
@@ -234,16 +235,16 @@ class SEPAL_EXPORT Directory {
   // `target` is a directory of another file system class, and without the capability, which is the default. An error if
   // the two are on different file systems.
   virtual absl::Status Link(std::string_view name, Directory& target, std::string_view new_name);
-  // Makes all creations, removals, renames and links that returned before the call durable. Does nothing where they
-  // are as they return.
+  // Makes all creations, removals, renames and links that returned before the call durable. Does nothing if they are
+  // durable when they return.
   virtual absl::Status Sync() = 0;
-  // Takes the exclusive lock that the file `name` stands for. The file is created if it is missing, and never removed.
-  // `Unavailable` if the lock is taken; the message names the holder if it is known.
+  // Takes the exclusive lock on the file `name`, which is created if it is missing, and never removed. `Unavailable` if
+  // the lock is taken; the message names the holder if it is known.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name,
                                                               LockRequest mode = LockRequest::kIfFree) = 0;
   // The number of bytes that this process may still write here; UINT64_MAX if the file system does not count them. A
   // hint: the engine checks it before a flush or compaction, which waits if there is too little; if the call fails, the
-  // engine tries to write regardless. Never waits for a network: a store elsewhere answers with what it last heard.
+  // engine tries to write regardless. Never waits for a network: a remote store returns the last known number.
   virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
 };
 
@@ -257,7 +258,7 @@ class SEPAL_EXPORT FileSystem {
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;
   // The number of files that the process may have open at once.
   virtual size_t MaxOpenFiles() const { return SIZE_MAX; }
-  // What whoever runs the database should know of it, as one line for the info log of each opening; empty: nothing.
+  // A line that the operator of the database should know, for the info log of each opening; empty: none.
   virtual std::string Notice() const { return {}; }
 
   // The file system of the operating system, shared by all users. Directories are created with mode 0700 and files with

@@ -1,6 +1,5 @@
-// Filters and sketches: sets of keys in a few bits each, which know for certain what is absent, and counts in fixed
-// memory. No database is needed: the CMake target `sepal::filter` and the pkg-config module `sepal-filter` have these
-// alone.
+// Filters and sketches: sets of keys in a few bits each, whose answer "absent" is certain, and counts in fixed memory.
+// No database is needed: the CMake target `sepal::filter` and the pkg-config module `sepal-filter` have these alone.
 //
 // | header                     | what it has                                                                     |
 // |----------------------------|---------------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-// How much memory the Bloom filters of a column family may take, and which false positive rate that gives.
+// The memory of a column family's Bloom filters, and the false positive rate that results.
 //
 // Two filters stand before a data block: the *guard*, one cache-line-local Bloom filter of a whole table file, and the
 // *lane*, a Bloom filter of one data block. They use different bits of one hash of the user key, so their false

@@ -6,10 +6,10 @@
 //
 // To go over all entries in ascending order, DB::Scan is shorter (sepal/scan.h).
 //
-// An iterator sees the database as it was when the iterator was created (or as of its snapshot), and keeps alive what
-// it needs for that: destroy iterators that are no longer used. The snapshot and the options that it was created with
-// may be destroyed earlier. An iterator may be used by one thread at a time. After the database is closed, an iterator
-// is invalid and its status is `FailedPrecondition`.
+// An iterator sees the database as it was when the iterator was created (or as of its snapshot), and keeps the
+// memtables and files that it needs for that: destroy iterators that are no longer used. The snapshot and the options
+// that it was created with may be destroyed earlier. An iterator may be used by one thread at a time. After the
+// database is closed, an iterator is invalid and its status is `FailedPrecondition`.
 //
 // Cost: creating an iterator opens no table. A seek searches the memtables and one table of each sorted run, and may
 // read from the disk for each. A step within a block takes some tens of instructions.

@@ -1,5 +1,5 @@
-// Filters between databases: one is exported from the keys of a database (DB::ExportFilter), and reads of the same or
-// of another database leave out what it says is absent (ReadOptions::key_filter): a join by filter.
+// Filters between databases: a filter is exported from the keys of one database (DB::ExportFilter), and reads of this
+// or another database leave out the keys that are not in it (ReadOptions::key_filter): a join by filter.
 //
 //   auto known = customers.ExportFilter(customers.DefaultColumnFamily(), {.false_positive_rate = 0.001});
 //   if (!known.ok()) return known.status();
@@ -19,22 +19,21 @@
 
 namespace sepal {
 
-// What a read asks about a key before it touches the value.
+// A test of keys, which a read applies before it touches the value.
 class SEPAL_EXPORT KeyFilter {
  public:
   virtual ~KeyFilter() = default;
-  // False: the key is certainly not wanted. Called by the thread that reads; by several at once where several read.
-  // Must not throw.
+  // False: the key is certainly not wanted. Called by the reading threads, several at once. Must not throw.
   virtual bool MayContain(std::string_view key) const = 0;
-  // Sets maybe[i] to what MayContain says of keys[i]; both have one length. Scans ask about keys that lie together at
-  // once: a filter whose cache misses can overlap overrides it.
+  // Sets maybe[i] to MayContain(keys[i]); both spans have one length. Scans ask about many neighbouring keys at once:
+  // override it if the filter's cache misses can overlap.
   virtual void MayContainMany(std::span<const std::string_view> keys, std::span<bool> maybe) const {
     size_t at = 0;
     for (const std::string_view key : keys) maybe[at++] = MayContain(key);
   }
 };
 
-// What a filter of sepal/filter.h says. It must outlive this object and not change meanwhile.
+// A KeyFilter that asks a filter of sepal/filter.h, which must outlive this object and not change meanwhile.
 template <class Filter>
 class KeyFilterOf final : public KeyFilter {
  public:
@@ -52,12 +51,12 @@ class KeyFilterOf final : public KeyFilter {
   const Filter& filter_;
 };
 
-// Of DB::ExportFilter.
+// Options of DB::ExportFilter.
 struct ExportFilterOptions {
   // In (0, 1).
   double false_positive_rate = 0.01;
   filters::BloomLayout layout = filters::BloomLayout::kBlocked;
-  // Of the hash; a secret one where keys may be hostile.
+  // The seed of the hash; a secret one if keys may be hostile.
   uint64_t seed = 0;
 };
 

@@ -1,4 +1,4 @@
-// Options as text, for a file beside a program and for the --options flag of the tools.
+// Options as text, for a configuration file and for the --options flag of the tools.
 //
 //   # Lines of NAME = VALUE. What the text does not say stays as it is.
 //   memory_limit = 1GiB
@@ -15,7 +15,7 @@
 // or 1GiB; numbers; none, snappy, lz4 and zstd; lazy_leveling, leveled and universal; and in quotes, or bare where they
 // hold no quote and no #, paths. In quotes \xNN stands for any byte.
 //
-// A text cannot say what is the program's own: comparators, listeners, `env`, and how it opens the database
+// A text cannot set what only a program can give (comparators, listeners, `env`), nor how the database is opened
 // (create_if_missing, error_if_exists, read_only, follow_milliseconds, take_over).
 #pragma once
 
@@ -28,14 +28,14 @@
 
 namespace sepal {
 
-// `base`, changed as the text says. InvalidArgument for what is no option, is said twice, or is out of its range: the
-// message has the line and, for an unknown name, the nearest known one.
+// Returns `base` with the text's changes. InvalidArgument for an unknown option, one that is given twice, or a value
+// out of its range: the message has the line and, for an unknown name, the nearest known one.
 SEPAL_EXPORT absl::StatusOr<Options> OptionsFromText(std::string_view text, const Options& base = {});
 
 // The same from a file, of at most 1 MiB, in the file system of `base.env`. The errors name it.
 SEPAL_EXPORT absl::StatusOr<Options> OptionsFromFile(std::string_view path, const Options& base = {});
 
-// Everything that a text can say of `options`: OptionsFromText(OptionsToText(options), options) changes nothing.
+// Returns all options that a text can set: OptionsFromText(OptionsToText(options), options) changes nothing.
 SEPAL_EXPORT std::string OptionsToText(const Options& options);
 // The section of one family.
 SEPAL_EXPORT std::string FamilyOptionsToText(const ColumnFamilyDescriptor& family);

@@ -10,8 +10,8 @@
 // wait and file operation. Without a context a call pays one or two loads of a thread-local variable.
 //
 // A context is created, read and destroyed on one thread, while the database exists. Contexts may be nested; the newest
-// is destroyed first. Do not use it for iterators that another thread created: their counts go to the thread that steps
-// them. Steps within a block are counted when the iterator leaves the block. Beyond the first 127 threads of the
+// is destroyed first. Do not use one for iterators that another thread created: their counts go to the thread that
+// steps them. Steps within a block are counted when the iterator leaves the block. Beyond the first 127 threads of the
 // process, threads share counters, so a context of such a thread may include counts of others.
 #pragma once
 

@@ -11,9 +11,9 @@
 
 namespace sepal {
 
-// Data that could not be read. Its updates may be missing; where other files hold older ones, those reappear. A value
-// of a value file (ColumnFamilyOptions::separate_from) is told of with its key, as first and last one; of more than
-// 1,000 lost values of a table, the rest are told of together.
+// Data that could not be read. Its updates may be missing; if other files hold older ones, those reappear. A lost value
+// of a value file (ColumnFamilyOptions::separate_from) is reported with its key as the first and the last one; of more
+// than 1,000 lost values of a table, the rest are reported together.
 struct DroppedData {
   std::string file = {};           // `lost` holds a copy of it, unless it is missing, or a value file that stays in use
   std::string column_family = {};  // empty: any
@@ -34,13 +34,13 @@ struct RepairOptions {
   // have needed one before it was damaged, is refused, because Options::log_directory is probably wrong. Checkpoints
   // have no logs.
   bool logs_lost = false;
-  // Called in the calling thread after each table file, and now and then between values of value files, with the bytes
-  // of these files done so far. If the manifest is damaged, tables are read twice and counted twice.
+  // Called in the calling thread after each table file, and now and then between values of value files, with the number
+  // of bytes of these files that are done. If the manifest is damaged, tables are read twice and counted twice.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 
 struct RepairReport {
-  // False: the database was undamaged and was not touched, but for a file CURRENT that was missing.
+  // False: the database was undamaged and was not touched, except that a missing file CURRENT was restored.
   bool changed = false;
   // True: nothing was touched, and the rest says what a repair would do.
   bool dry_run = false;

@@ -7,11 +7,11 @@
 // A loop ends at an error as it does at the last entry, and only the status tells which: read it after the loop. In a
 // program that is compiled without NDEBUG, a range whose loop ended with an error that was not read reports that on
 // standard error when it is destroyed. So a loop over a temporary (`for (auto [key, value] : db.Scan())`) hides errors
-// in release builds, and is for programs that can do without the entries behind one.
+// in release builds: use it only if missing the entries after an error does no harm.
 //
-// Keys and values are valid until the loop goes on. Each loop over a range begins anew, with the same entries. What
-// sepal/iterator.h says of an iterator holds for a range too: it shows the database as it was when the range was made,
-// and belongs to one thread at a time.
+// Keys and values are valid until the loop's next step. Each loop over a range starts again from the first entry and
+// sees the same entries. Like an iterator (sepal/iterator.h), a range shows the database as it was when the range was
+// made, and belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Memory and threads that several databases of a process share.
 //
 // Without this each database has a memory limit and threads of its own: a hundred open ones have a hundred block caches
-// and some five hundred threads. With it all of them keep to one limit, in which those that are used have what the
-// others do not need, and share a few threads, fairly:
+// and some five hundred threads. With it they share one limit, so that active databases use the memory that idle ones
+// do not need, and a few threads, fairly:
 //
 //   sepal::SharedOptions limits;
 //   limits.memory_limit = size_t{1} << 30;
@@ -12,7 +12,7 @@
 //
 // When the memtables of all databases together are full, those that hold the most are flushed. A flush of one never
 // waits for compactions of others, and no database has all threads while others wait. A database that is closed leaves
-// the cache. One whose disk is full or fails keeps what it holds in memory, and does not stop the others.
+// the cache. A database whose disk is full or fails keeps its data in memory, and does not stop the others.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@
 namespace sepal {
 
 struct SharedOptions {
-  // Memory of all databases together, in bytes, as Options::memory_limit is that of one. Each open database needs some
-  // of it for itself, whatever it holds: with the least, 8 MiB, a dozen of them get on.
+  // Memory limit of all databases together, in bytes, in place of Options::memory_limit. Each open database needs some
+  // of it, even if it is empty: with the minimum of 8 MiB, a dozen databases can be open.
   size_t memory_limit = size_t{256} << 20;
   // Maximum number of threads for compactions, at most 1024; 0: one for each core, at most 8. There are three more for
   // flushes.
   int background_threads = 0;
-  // The clock, and an executor that takes the place of these threads; both must outlive all databases. The rest is of
-  // no use here.
+  // The clock, and an executor in place of these threads; both must outlive all databases. The other members are
+  // ignored.
   Env env = {};
 };
 
-// Safe for concurrent use. Shared ownership: each database keeps it until it is destroyed, so that the caller may let
-// go of it at any time. It must not be let go of last by a callback of a database.
+// Safe for concurrent use. Shared ownership: each database keeps a reference until it is destroyed, so that the caller
+// may release its own at any time. A callback of a database must not release the last reference.
 //
-// A child made by `fork` cannot open databases with what its parent made.
+// A child made by `fork` cannot open databases with an object that its parent made.
 class SEPAL_EXPORT SharedResources {
  public:
   // InvalidArgument for a limit or a number of threads that no database would take; ResourceExhausted if the system
@@ -50,9 +50,10 @@ class SEPAL_EXPORT SharedResources {
   SharedResources& operator=(const SharedResources&) = delete;
 
   size_t memory_limit() const;
-  // What all databases use of it at the moment, the block cache included.
+  // The part of it that all databases use at the moment, the block cache included.
   size_t memory_used() const;
-  // How many databases share it: those that are open, and those of which an iterator, say, is still there.
+  // The number of databases that share it: those that are open, and closed ones of which an iterator, say, still
+  // exists.
   size_t databases() const;
 
  private:

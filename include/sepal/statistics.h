@@ -1,7 +1,7 @@
 // Counters and latency histograms of a database since it was opened. Safe for concurrent use.
 //
 // Counting costs about a nanosecond: every thread counts in its own memory, and a reading adds these counts up. A
-// reading that runs beside operations is not a snapshot of one instant, but no count is lost.
+// reading during operations is not a snapshot of one instant, but no count is lost.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ enum class Histogram : uint8_t {
 SEPAL_EXPORT std::string_view Name(Ticker ticker);
 SEPAL_EXPORT std::string_view Name(Histogram histogram);
 
-// What the filters of one level did for point lookups.
+// The filters' results in point lookups, for one level.
 struct LevelFilterStatistics {
   uint64_t lookups = 0;           // table files searched
   uint64_t guard_rejections = 0;  // files ruled out by their guard

@@ -9,37 +9,38 @@
 //     return txn.Put("bob", more);
 //   });
 //
-// A transaction collects its writes in memory, and its own reads and iterators see them. Nobody else does before
-// Commit, which writes all of them as one batch. docs/guide/transactions.md has the anomalies that each isolation level
+// A transaction collects its writes in memory. Its own reads and iterators see them; others see them only after Commit,
+// which writes all of them as one batch. docs/guide/transactions.md lists the anomalies that each isolation level
 // prevents.
 //
-// Its reads are as of a snapshot that is taken by the first Get, MultiGet or iterator, and with optimistic locking by
-// the first call of any other kind too.
+// It reads as of a snapshot, which the first Get, MultiGet or iterator takes, and with optimistic locking the first
+// call of any kind.
 //
-// Optimistic transactions take no locks: Commit checks that no key that matters was written by others since the
-// snapshot. The check is exact: it never fails for want of history. Pessimistic ones lock each key before they write
-// it, or read it with GetForUpdate, and keep the lock to their end; a lock that another one holds is waited for. While
-// pessimistic transactions are open, writes without a transaction (and commits of optimistic ones) respect their locks.
+// Optimistic transactions take no locks: Commit checks that others have written no relevant key since the snapshot. The
+// check is exact: it never fails for lack of history. Pessimistic ones lock each key before they write it, or read it
+// with GetForUpdate, wait for locks that others hold, and keep their own to the end. While pessimistic transactions are
+// open, writes without a transaction (and commits of optimistic ones) respect their locks.
 //
 // Errors beside those of DB:
-//   Aborted            another write has come between, or the transaction was chosen to end a deadlock; the message
-//                      names the key. The transaction has been rolled back: run it again from the beginning
-//                      (DB::RunTransaction does)
+//   Aborted            another write conflicts, or the transaction was chosen to end a deadlock; the message names the
+//                      key. The transaction has been rolled back: run it again from the beginning (DB::RunTransaction
+//                      does)
 //   DeadlineExceeded   a lock was not free within `lock_timeout`. The transaction is as it was before the call
 //   ResourceExhausted  its writes and locks do not fit into `memory_limit`. Nothing was added
 //   FailedPrecondition it has been committed or rolled back, or two threads use it at once
 //   NotFound           there is no savepoint (RollbackToSavepoint)
 //
-// Two-phase commit: Prepare promises that Commit will not fail for what others do, also after a crash. So a transaction
-// over several databases is committed in all or none: each prepares; if all have, each commits.
+// Two-phase commit: Prepare promises that Commit will not fail because of other writers, also after a crash. So a
+// transaction over several databases is committed in all of them or in none: each part prepares; if all succeed, each
+// commits.
 //
 //   if (absl::Status prepared = txn->Prepare("order 17"); !prepared.ok()) ...   // tell the coordinator: no
 //   ...                                                                         // yes; wait for its decision
 //   return all_are_prepared ? txn->Commit({.sync = true}) : txn->Rollback();
 //
-// A prepared transaction is a row of the database, as durable as other data: it is there after the database was closed,
-// after a crash, and in checkpoints. It holds its locks until it is committed or rolled back, also over an opening.
-// Destroying its Transaction object does not roll it back: DB::FindPrepared gives another one.
+// A prepared transaction is stored in the database, as durable as other data: it survives closing and crashes, and
+// checkpoints contain it. It holds its locks until it is committed or rolled back, also after the database is reopened.
+// Destroying its Transaction object does not roll it back: DB::FindPrepared returns another one.
 #pragma once
 
 #include <chrono>
@@ -65,13 +66,12 @@ namespace sepal {
 
 enum class Isolation : uint8_t {
   // All plain reads are of one snapshot, and no key that the transaction writes, or reads with GetForUpdate, was
-  // written
-  // by others between that snapshot and the commit. Two transactions that each read what the other one writes can both
-  // commit (write skew).
+  // written by others between that snapshot and the commit. Two transactions that each read keys that the other writes
+  // can both commit (write skew).
   kSnapshot,
   // Moreover, nothing that was read has changed by the commit: no key, found or absent, and no range that an iterator
-  // went over, phantoms included. The transactions then are as if they had run one after another. One that writes
-  // nothing, and has read nothing with GetForUpdate or GetForShare, always commits.
+  // covered, phantoms included. The result is as if the transactions had run one after another. A transaction that
+  // writes nothing, and has read nothing with GetForUpdate or GetForShare, always commits.
   kSerializable,
 };
 
@@ -79,7 +79,7 @@ enum class Locking : uint8_t { kOptimistic, kPessimistic };
 
 inline constexpr size_t kMaxTransactionNameBytes = 255;
 
-// As DB::PreparedTransactions lists it.
+// An entry of DB::PreparedTransactions.
 struct PreparedTransaction {
   std::string name;
   std::chrono::system_clock::time_point prepared = {};  // when, by the wall clock
@@ -91,16 +91,16 @@ struct PreparedTransaction {
 struct TransactionOptions {
   Isolation isolation = Isolation::kSnapshot;
   Locking locking = Locking::kOptimistic;
-  // How long a pessimistic transaction waits for one lock. Zero: not at all. Not negative.
+  // The maximum wait of a pessimistic transaction for one lock. Zero: no wait. Not negative.
   std::chrono::milliseconds lock_timeout{1000};
 };
 
-// Used by one thread at a time, without an iterator of it being moved meanwhile. It may outlive the database: calls
-// then return FailedPrecondition.
+// A transaction and its iterators are used by one thread at a time. It may outlive the database: calls then return
+// FailedPrecondition.
 //
 // Memory: its writes about 150 bytes each beside key and value, and its locks about 150 bytes each beside the key. Both
-// count against `memory_limit`, of which all transactions together may have half. A commit is a batch, with the bounds
-// that batches have (sepal/db.h).
+// count against `memory_limit`, of which all transactions together may have half. A commit is a batch, with the limits
+// of batches (sepal/db.h).
 class SEPAL_EXPORT Transaction {
  public:
   Transaction() = default;
@@ -109,63 +109,63 @@ class SEPAL_EXPORT Transaction {
   // Rolls back unless it was committed, or is prepared.
   virtual ~Transaction() = default;
 
-  // As DB's. `ReadOptions::snapshot` must be null (else InvalidArgument): the transaction has its own.
+  // Like DB's. `ReadOptions::snapshot` must be null (else InvalidArgument): the transaction has its own.
   virtual absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
                                           const ReadOptions& options = kDefaultReadOptions) = 0;
   virtual std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family,
                                                             std::span<const std::string_view> keys,
                                                             const ReadOptions& options = kDefaultReadOptions) = 0;
-  // Reads `key`, found or not, so that nobody else can have written it by the commit. A pessimistic transaction locks
-  // it first, then reads it as of its snapshot or, where it has taken none yet, as of now.
+  // Reads `key`, found or not, and ensures that no other writer changes it before the commit. A pessimistic transaction
+  // locks it first, then reads it as of its snapshot or, if it has none yet, as of now.
   virtual absl::StatusOr<std::string> GetForUpdate(const ColumnFamily& family, std::string_view key,
                                                    const ReadOptions& options = kDefaultReadOptions) = 0;
-  // The same with a lock that several transactions may hold at once; it becomes exclusive when the key is written.
+  // The same with a shared lock, which several transactions may hold; it becomes exclusive when the key is written.
   virtual absl::StatusOr<std::string> GetForShare(const ColumnFamily& family, std::string_view key,
                                                   const ReadOptions& options = kDefaultReadOptions) = 0;
-  // Never null. It shows the transaction's writes up to now, and none that follow. After RollbackToSavepoint, or the
-  // transaction's end, it is invalid, with FailedPrecondition. It may outlive the transaction.
+  // Never null. The iterator shows the transaction's writes up to now, and no later ones. After RollbackToSavepoint, or
+  // the transaction's end, it is invalid, with FailedPrecondition. It may outlive the transaction.
   virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family,
                                                 const ReadOptions& options = kDefaultReadOptions) = 0;
   [[nodiscard]] ScanRange Scan(const ColumnFamily& family, const ReadOptions& options = kDefaultReadOptions) {
     return ScanRange(NewIterator(family, options));
   }
 
-  // As DB's, but nothing reaches the log before Commit. A `ttl` of `options` begins with this call, that of a family
-  // with the commit. A key whose time has come is not there for the transaction's own reads either; if it comes before
-  // the commit, that writes a put that has expired, and the key is absent.
+  // Like DB's, but nothing reaches the log before Commit. A `ttl` of `options` begins with this call, that of a family
+  // with the commit. An expired key is absent for the transaction's own reads too; if it expires before the commit, the
+  // commit succeeds and the key is absent.
   virtual absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                            const PutOptions& options = {}) = 0;
   virtual absl::Status Delete(const ColumnFamily& family, std::string_view key) = 0;
   virtual absl::Status SingleDelete(const ColumnFamily& family, std::string_view key) = 0;
   virtual absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) = 0;
-  // A pessimistic transaction locks the whole range, which costs a look at each lock that anybody holds.
+  // A pessimistic transaction locks the whole range, which costs a check of every lock that is held.
   virtual absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
                                    std::optional<std::string_view> end) = 0;
 
-  // RollbackToSavepoint undoes all writes since the last savepoint, and removes it. Locks, and what was read, stay.
+  // RollbackToSavepoint undoes all writes since the last savepoint, and removes it. Locks stay, and reads still count.
   virtual absl::Status SetSavepoint() = 0;
   virtual absl::Status RollbackToSavepoint() = 0;
 
   // Checks the transaction as Commit does, locks what it has written (if it is serializable, also what it has read; in
-  // any case what it has read with GetForUpdate or GetForShare), and keeps it durably under `name`, which may have 1 to
-  // kMaxTransactionNameBytes of any bytes. Durable when it returns. From then on nothing can be added to it, and no
-  // lock be taken (FailedPrecondition); reads go on, but nothing that they read is checked. AlreadyExists: the name is
-  // taken. After Aborted the transaction has been rolled back; after any other error (also DeadlineExceeded: a lock was
-  // not free within `lock_timeout`), if the database still takes writes, it is as before the call, but that a
-  // pessimistic one holds the locks that it got by then.
+  // any case what it has read with GetForUpdate or GetForShare), and stores it durably under `name`, which has 1 to
+  // kMaxTransactionNameBytes of any bytes. From then on it takes no updates and no locks (FailedPrecondition); reads
+  // still work, but are not checked. AlreadyExists if the name is taken. After Aborted the transaction has been rolled
+  // back; after any other error (also DeadlineExceeded: a lock was not free within `lock_timeout`), if the database
+  // still accepts writes, it is as before the call, except that a pessimistic one keeps the locks that it got.
   //
-  // Cost: a sync, and its updates are written twice, as a row and then by Commit. While any transaction is prepared,
-  // all other writes respect its locks, as those of pessimistic ones. No log is kept for its sake. The first one of a
-  // database makes it one that versions before 0.2 do not open.
+  // Cost: a sync, and its updates are written twice, by Prepare and by Commit. While any transaction is prepared, all
+  // other writes respect its locks, as those of pessimistic ones. It keeps no log alive. Versions before 0.2 cannot
+  // open a database that has had one.
   virtual absl::Status Prepare(std::string_view name) = 0;
   // Writes everything, and ends the transaction. After Aborted it has been rolled back; after any other error, if the
-  // database still takes writes, it is as before the call: commit it again or roll it back. A prepared one is never
-  // Aborted; without `sync` a loss of power may bring it back, prepared and uncommitted. It takes no `disable_wal`.
+  // database still accepts writes, it is as before the call: commit it again or roll it back. A prepared one is never
+  // Aborted; without `sync` a loss of power may bring it back, prepared and uncommitted. It does not accept
+  // `disable_wal`.
   virtual absl::Status Commit(const WriteOptions& options = {}) = 0;
-  // Ends the transaction; nothing was written. Of a prepared one it is durable when it returns, and may fail.
+  // Ends the transaction without writing. For a prepared one this may fail, and is durable when it returns.
   virtual absl::Status Rollback() = 0;
 
-  // Identifies the transaction among those of one opening of a database: later ones have higher numbers.
+  // Unique among the transactions of one opening of a database; later ones have higher numbers.
   virtual uint64_t id() const = 0;
   // The number of updates that Commit would write.
   virtual uint32_t Count() const = 0;

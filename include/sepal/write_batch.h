@@ -31,18 +31,18 @@ namespace sepal {
 
 class SEPAL_EXPORT WriteBatch {
  public:
-  // Receives the updates of a batch in order. A status other than ok ends the iteration, which returns that status.
+  // Receives the updates of a batch in order. A status other than ok ends the iteration, which then returns it.
   class SEPAL_EXPORT Handler {
    public:
     virtual ~Handler() = default;
     virtual absl::Status Put(uint32_t family, std::string_view key, std::string_view value) = 0;
     virtual absl::Status Delete(uint32_t family, std::string_view key) = 0;
     virtual absl::Status SingleDelete(uint32_t family, std::string_view key) = 0;
-    // Unimplemented unless it is overridden: a handler that knows no merges must not pass over them.
+    // Unimplemented unless it is overridden: a handler that knows no merges must not skip them.
     virtual absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand);
     // [begin, end); without an end, up to the last key. Unimplemented unless it is overridden, for the same reason.
     virtual absl::Status DeleteRange(uint32_t family, std::string_view begin, std::optional<std::string_view> end);
-    // Likewise, of a put that expires.
+    // The same for a put that expires.
     virtual absl::Status PutExpiring(uint32_t family, std::string_view key, std::string_view value,
                                      std::chrono::system_clock::time_point expires_at);
   };
@@ -51,8 +51,8 @@ class SEPAL_EXPORT WriteBatch {
 
   // Updates of the default column family.
   void Put(std::string_view key, std::string_view value);
-  // The value is there until `expires_at`, of which milliseconds count; from then on the key is not there, as if it had
-  // been deleted (docs/guide/expiry.md). DB::Write refuses the batch (InvalidArgument) if that time has passed.
+  // The key expires at `expires_at`, in milliseconds: from then on it is absent, as if it had been deleted
+  // (docs/guide/expiry.md). DB::Write refuses the batch (InvalidArgument) if that time has passed.
   void Put(std::string_view key, std::string_view value, std::chrono::system_clock::time_point expires_at);
   void Delete(std::string_view key);
   // Deletes a key that was put exactly once since its last single deletion, and that is never deleted with `Delete`.
@@ -64,8 +64,8 @@ class SEPAL_EXPORT WriteBatch {
   void Merge(std::string_view key, std::string_view operand);
 
   // Deletes all keys in [begin, end), or from `begin` up to the last key if there is no end, at the cost of one update,
-  // however many they are. DB::Write refuses the batch (InvalidArgument) if `end` sorts before `begin`; if they are
-  // equal, nothing is deleted. Keys that the batch puts there afterwards are there.
+  // however many keys there are. DB::Write refuses the batch (InvalidArgument) if `end` sorts before `begin`; if they
+  // are equal, nothing is deleted. Later puts of the batch in the range are kept.
   void DeleteRange(std::string_view begin, std::optional<std::string_view> end);
 
   // The same for a column family of the database that the batch is written to: DB::Write refuses a batch that names one
@@ -89,8 +89,8 @@ class SEPAL_EXPORT WriteBatch {
 
   absl::Status Iterate(Handler& handler) const;
 
-  // The batch as bytes (docs/reference/file-format.md, "Write batch"), which hold ids of column families but do not say
-  // of which database. `FromBytes` checks them, and returns `DataLoss` for bytes that no batch encodes to.
+  // The batch as bytes (docs/reference/file-format.md, "Write batch"), which contain ids of column families but do not
+  // identify the database. `FromBytes` checks them, and returns `DataLoss` for bytes that are no encoding of a batch.
   const std::string& bytes() const { return bytes_; }
   static absl::StatusOr<WriteBatch> FromBytes(std::string_view bytes);
 

@@ -1,6 +1,5 @@
-// What must be true of the database for a batch to be written (DB::WriteIf): keys that are there, are not there, or
-// have a certain value. The conditions are checked, and the batch is written, as one step: no other write comes
-// between.
+// The conditions under which a batch is written (DB::WriteIf): keys that exist, are absent, or have a certain value.
+// Checking the conditions and writing the batch are one atomic step.
 //
 //   sepal::WriteConditions conditions;
 //   conditions.Equals("owner", "worker 7");
@@ -32,11 +31,11 @@ class SEPAL_EXPORT WriteConditions {
     std::optional<std::string> value;  // of a key that is present; none: any value will do
   };
 
-  // `key` is not there.
+  // `key` does not exist.
   WriteConditions& Absent(std::string_view key);
-  // `key` is there, with any value.
+  // `key` exists, with any value.
   WriteConditions& Present(std::string_view key);
-  // `key` is there with just this value.
+  // `key` exists with exactly this value.
   WriteConditions& Equals(std::string_view key, std::string_view value);
 
   // The same for another column family. The handle must live as long as the conditions are used.
@@ -45,7 +44,7 @@ class SEPAL_EXPORT WriteConditions {
   WriteConditions& Equals(const ColumnFamily& family, std::string_view key, std::string_view value);
 
   void Clear() { conditions_.clear(); }
-  // All of them must hold. None hold always.
+  // All of them must hold; an empty list always holds.
   const std::vector<Condition>& conditions() const { return conditions_; }
 
  private:

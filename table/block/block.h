@@ -131,7 +131,7 @@ class BlockBuilder {
 class BlockView {
  public:
   // Whether `bytes` is a block that every other method can read within its bounds: checks offsets, lengths, widths,
-  // kinds, and the order of entries (under `order`). `why` says what is wrong.
+  // kinds, and the order of entries (under `order`). `why` is set to the problem.
   static bool Validate(std::string_view bytes, KeyOrder order, std::string* why);
 
   explicit BlockView(std::string_view bytes);

@@ -67,9 +67,9 @@ class BlockCursor {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool StepPlain(std::string_view* value) {
     return index_ + 1 < end_ && ShowNextPlain(index_ + 1, value);
   }
-  // Only for a plain block. How many entries of the part follow the current one; the bytes of a key; and the keys of
-  // `count` entries from the current one on, each written to `stride` bytes of `out`, which are at least
-  // PlainKeyRoom(). Values are not touched.
+  // Only for a plain block. The number of entries of the part after the current one; the bytes of a key; and the keys
+  // of `count` entries from the current one on, each written to `stride` bytes of `out`, at least PlainKeyRoom().
+  // Values are not touched.
   uint32_t EntriesAhead() const { return end_ - index_ - 1; }
   size_t PlainKeyBytes() const { return key_size_; }
   size_t PlainKeyRoom() const { return prefix_size_ + kShortSuffix; }
@@ -79,7 +79,7 @@ class BlockCursor {
     ShowHere(index_ + count);
     *value = value_;
   }
-  // What a scan that looks at keys and passes most of their values says of the blocks to come: no value is prefetched.
+  // Set by a scan that looks at keys and passes most of their values: no value is prefetched in later blocks.
   void PassValues(bool passes) { passes_values_ = passes; }
   bool passes_values() const { return passes_values_; }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }

@@ -1,12 +1,12 @@
-// What the readers of a table prefetch, by the addresses at which it was last seen: a lookup or a scan of data in
-// memory waits for one cache miss where it would wait for several, one after another. Such an address is only ever
-// prefetched, so that it does not matter if its bytes have been freed.
+// Prefetches for the readers of a table, by the addresses at which data was last seen: a lookup or a scan of data in
+// memory waits for one cache miss instead of several in a row. Such an address is only ever prefetched, so that it does
+// not matter if its bytes have been freed.
 //
 // Each was measured by leaving it out (2 million entries of 100 bytes, all cached, processor time):
 //
 // | left out                                              | costs                                            |
 // |-------------------------------------------------------|--------------------------------------------------|
-// | ScanPrefetch::AfterPin: what a scan comes to next     | readseq 1.30 times, readreverse 1.25             |
+// | ScanPrefetch::AfterPin: the next data of a scan       | readseq 1.30 times, readreverse 1.25             |
 // | the same with values of 4 KiB, a block each           | readseq 1.30, readreverse 1.25                   |
 // | ScanPrefetch::BeforePin: the block's end              | seekrandom 1.30                                  |
 // | TableSearch::AskLane: the block's end                 | readrandom 1.22, multireadrandom 1.23            |
@@ -47,18 +47,18 @@ class ScanPrefetch {
   // `source` must outlive this.
   explicit ScanPrefetch(const BlockSource& source) : source_(source) {}
 
-  // The iterator is in this page from now on; `hints`, those of its blocks, may be null.
+  // Called when the iterator enters a page; `hints`, those of its blocks, may be null.
   void EnterPage(const IndexPageView& page, BlockHint* hints) {
     hints_ = hints;
     blocks_ = page.count();
     few_entries_ = page.BlocksHaveFewEntries();
   }
-  // Block `block` is about to be pinned ...
+  // Called before block `block` is pinned ...
   void BeforePin(uint32_t block) const {
     if (hints_ != nullptr) PrefetchEnd(block);
   }
-  // ... and has been. `step`: 1 or -1 where a scan goes on in that direction, else 0. `values`: whether it comes to
-  // their values too, or passes most of them.
+  // ... and after. `step`: 1 or -1 if a scan continues in that direction, otherwise 0. `values`: whether it reads the
+  // values too, or passes most of them.
   void AfterPin(uint32_t block, std::string_view bytes, int step, bool values) const {
     if (hints_ != nullptr && step != 0) PrefetchAhead(block, bytes.size(), step, values);
     const char* const end = bytes.data() + bytes.size();
@@ -70,19 +70,19 @@ class ScanPrefetch {
  private:
   // The header of a block, the columns and most keys.
   static constexpr size_t kScanLines = 12;
-  // Where blocks hold an entry or two, nearly every step goes to another one: so far ahead they are prefetched.
+  // How far ahead blocks of one or two entries are prefetched, because nearly every step goes to another block.
   static constexpr int kFewEntriesAhead = 3;
 
   size_t lines() const { return few_entries_ ? kLinesOfFewEntries : kScanLines; }
   bool IsInPage(int64_t block) const { return block >= 0 && block < blocks_; }
-  // Returns where the block ended; null if that is not known.
+  // Returns where the block ended; null if that is unknown.
   const char* PrefetchEnd(int64_t block) const {
     source_.PrefetchFrame(hints_[block].frame);
     const char* const end = hints_[block].end.load(std::memory_order_relaxed);
     if (end != nullptr) PrefetchBeforeEnd(end, lines());
     return end;
   }
-  // Blocks are about as long as this one, of `size` bytes.
+  // Assumes that blocks are about as long as this one, of `size` bytes.
   void PrefetchAhead(uint32_t block, size_t size, int step, bool values) const {
     const int64_t wanted = int64_t{block} + step * (few_entries_ ? kFewEntriesAhead : 1);
     if (!IsInPage(wanted)) return;

@@ -1,7 +1,7 @@
 // A window of a table file that an iterator reads in one piece. Not safe for concurrent use.
 //
-// A user's window lies in a pool, where there is one: it may be smaller than is wanted, there may be none, and the pool
-// may take it back between two uses. A compaction's is its own.
+// A user's window comes from a pool, if there is one: it may be smaller than wanted or missing, and the pool may take
+// it back between two uses. A compaction's window is its own.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ReadAhead {
   }
   ~ReadAhead() { Drop(); }
 
-  // While the window is used its bytes stay.
+  // The window's bytes stay while it is in use.
   class Use {
    public:
     explicit Use(ReadAhead* ahead) : ahead_(*ahead) {
@@ -54,7 +54,7 @@ class ReadAhead {
     ReadAhead& ahead_;
   };
 
-  // While it is not used.
+  // Must not be in use.
   void Drop() {
     if (pooled_.has_value()) pooled_->Drop();
     bytes_ = LargeBuffer();
@@ -63,7 +63,8 @@ class ReadAhead {
     next_ = first_;
   }
 
-  // While it is used, as Fill. Returns the unit's bytes and trailer; empty if it is not in the window.
+  // Requires that the window is in use, as Fill does. Returns the unit's bytes and trailer; empty if it is not in the
+  // window.
   std::string_view Find(BlockHandle handle) const {
     const uint64_t size = handle.size + kUnitTrailerBytes;
     if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
@@ -71,9 +72,9 @@ class ReadAhead {
   }
 
   // Moves the window to begin at the block, or to end with it; going forward it ends at or before `limit`. Consecutive
-  // windows double in size; any other window starts small again. Of a remote file the window that follows is asked for
-  // first, so that two are on their way. If it cannot be read, the window is empty, also for the neighbouring blocks:
-  // the failure of one of them must not fail the others, which are read one by one.
+  // windows double in size; any other window starts small again. In a remote file the following window is requested
+  // first, so that two are on their way. If it cannot be read, the window is empty, and stays so for the neighbouring
+  // blocks: the failure of one of them must not fail the others, which are read one by one.
   void Fill(BlockHandle handle, Travel travel, uint64_t limit) {
     const uint64_t end = EndOf(handle);
     const uint64_t part_end = travel == Travel::kForward ? limit : table_.data_bytes();
@@ -82,7 +83,7 @@ class ReadAhead {
                                                  : end >= begin_ && end < begin_ + size_);
     next_ = follows ? std::min(2 * next_, largest_) : first_;
     const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
-    // The beginning of the block, so that consecutive windows read no byte twice.
+    // The beginning of the block is kept, so that consecutive windows read no byte twice.
     std::string kept;
     if (follows && travel == Travel::kForward)
       kept.assign(data() + (handle.offset - begin_), begin_ + size_ - handle.offset);
@@ -109,7 +110,7 @@ class ReadAhead {
 
  private:
   char* data() const { return pooled_.has_value() ? pooled_->data() : bytes_.data(); }
-  // For `wanted` bytes, or as many from `unit` on as the pool has; 0: for none.
+  // Makes room for `wanted` bytes, or for as many, at least `unit`, as the pool has; returns 0 if it has none.
   uint64_t MakeRoom(uint64_t unit, uint64_t wanted) {
     if (pooled_.has_value()) return pooled_->Take(unit, wanted);
     if (buffer_bytes_ < wanted || buffer_bytes_ > 2 * std::max(largest_, wanted)) {
@@ -118,7 +119,8 @@ class ReadAhead {
     }
     return wanted;
   }
-  // What follows a window of `bytes` that ends at `next`. The file's store gets it while that window is read, and used.
+  // Requests what follows a window of `bytes` that ends at `next`. The file's store fetches it while that window is
+  // read and used.
   void AskForNext(uint64_t next, uint64_t bytes, uint64_t limit) const {
     if (next < limit) table_.file->ReadAhead(next, std::min(std::min({2 * next_, 2 * bytes, largest_}), limit - next));
   }
@@ -141,7 +143,7 @@ class ReadAhead {
   uint64_t next_;
   const uint64_t largest_;
   std::optional<WindowPool::Window> pooled_;
-  LargeBuffer bytes_;  // where it is not in a pool
+  LargeBuffer bytes_;  // if it is not in a pool
   uint64_t buffer_bytes_ = 0;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;

@@ -1,5 +1,5 @@
-// How an iterator reads the data blocks of a table that the cache does not have: alone, or out of a window of the file
-// once it goes on in one direction. One thread.
+// How an iterator reads the data blocks of a table that are not in the cache: one by one, or from a window of the file
+// once it continues in one direction. One thread.
 #pragma once
 
 #include <algorithm>
@@ -15,24 +15,24 @@ namespace sepal {
 
 class SequentialReads {
  public:
-  // Windows take `window_bytes` at most.
+  // Windows take at most `window_bytes`.
   SequentialReads(const TableReader::Impl& table, TableReader::ReadKind kind, uint64_t window_bytes)
       : table_(table),
         ahead_(table, std::min(window_bytes, WindowsFor(table, kind).first),
                std::min(window_bytes, WindowsFor(table, kind).most),
                IsCompaction(kind) ? ReadAhead::For::kCompaction : ReadAhead::For::kUser) {}
 
-  // Whether the block lies right behind, or before, the one that the iterator was at last.
+  // Returns whether the block is next to the one that the iterator was at last, after it or before it.
   bool IsNext(BlockHandle handle) const { return handle.offset == last_begin_ + last_bytes_; }
   bool IsPrevious(BlockHandle handle) const { return EndOf(handle) == last_begin_; }
-  // The iterator is at the block, which was in the cache or was read here.
+  // Notes that the iterator is at the block, which was in the cache or was read here.
   void CameTo(BlockHandle handle) {
     last_begin_ = handle.offset;
     last_bytes_ = EndOf(handle) - handle.offset;
   }
   void FoundInCache() { misses_ = 0; }
 
-  // For users: in windows from the third block in a row that was not cached.
+  // For users: in windows from the third consecutive block on that was not cached.
   absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle) {
     const bool backward = IsPrevious(handle);
     misses_ = backward || IsNext(handle) ? misses_ + 1 : 0;
@@ -45,7 +45,7 @@ class SequentialReads {
     if (handle.offset < last_begin_) return table_.source->Read(handle, UnitKind::kDataBlock);
     return ReadFromWindow(handle, Travel::kForward, limit);
   }
-  // Lets go of the window, and forgets where the iterator was.
+  // Releases the window, and forgets where the iterator was.
   void Rest() {
     ahead_.Drop();
     last_begin_ = 0;
@@ -76,7 +76,7 @@ class SequentialReads {
       bytes = ahead_.Find(handle);
     }
     absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
-    // What is damaged in the window, or not in it, is read on its own.
+    // A block that is damaged in the window, or not in it, is read alone.
     if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
     return buffer;
   }

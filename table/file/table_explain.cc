@@ -40,7 +40,7 @@ class WatchedSearch {
                          (table_.source->Keeps(guard.size) || table_.source->GetCached(guard, UnitKind::kGuard));
   }
 
-  // Past the cache.
+  // Reads past the cache.
   void Read(const UnitWant& want) {
     absl::StatusOr<BlockBuffer> buffer = want.source->Read(want.handle, want.kind);
     if (!buffer.ok()) return search_.Provide(buffer.status());
@@ -48,7 +48,7 @@ class WatchedSearch {
     search_.Provide(want.source->Keep(want.handle, want.kind, *std::move(buffer), /*fill_cache=*/false));
   }
 
-  // What the step has found. `cached`: it read nothing.
+  // Reports what the step has found. `cached`: it read nothing.
   void Report(Stage step, bool cached) {
     switch (step) {
       case Stage::kGuard:
@@ -75,7 +75,7 @@ class WatchedSearch {
     }
   }
 
-  // The search is still at the block.
+  // Called while the search is still at the block.
   void ReportLane() {
     const IndexPageView& leaf = search_.leaf();
     const BlockHandle handle = leaf.handle(search_.block());

@@ -15,9 +15,9 @@
 namespace sepal {
 namespace {
 
-// A compaction reads so much that is cached, between what is not.
+// A compaction reads through cached stretches up to this size, between blocks that are not cached.
 constexpr uint64_t kReadThrough = uint64_t{16} << 10;
-// What the buffer for a key may keep in an iterator that rests.
+// The capacity that an iterator at rest may keep for a key.
 constexpr size_t kMostBytesAtRest = 512;
 
 class TableIterator final : public InternalIterator {
@@ -58,7 +58,7 @@ class TableIterator final : public InternalIterator {
     ShowLent(&cursor_);
     valid_ = true;
   }
-  // To no entry: past an end, or after a failure. False, for the convenience of callers.
+  // Leaves the current entry: past an end, or after a failure. Returns false, for the convenience of callers.
   bool Leave(absl::Status status);
   void DropBlock();
   void DropLeaf();
@@ -90,7 +90,7 @@ class TableIterator final : public InternalIterator {
   const TableReader::ReadKind kind_;
   absl::Status status_;
 
-  // Where PrepareSeek is going; `prepared_` once the block is there.
+  // The target of PrepareSeek; `prepared_` is set once the block is there.
   uint32_t sought_page_ = kNone;
   uint32_t sought_block_ = kNone;
   bool prepared_ = false;
@@ -107,7 +107,7 @@ class TableIterator final : public InternalIterator {
   BlockBuffer block_bytes_;
   BlockCursor cursor_;
 
-  // A compaction's hints of the page's blocks, and the key of a block that it looks at.
+  // For a compaction: the hints of the page's blocks, and the key of the block being checked.
   std::vector<BlockHint> sighted_;
   std::string key_of_block_;
 
@@ -143,7 +143,7 @@ void TableIterator::Seek(InternalKeyView target) {
   Publish();
 }
 
-// A failure is met again, and reported, by the seek.
+// A failure is ignored here, because the seek meets and reports it.
 void TableIterator::PrepareSeek(InternalKeyView target, int step) {
   if (step == 0) {
     valid_ = prepared_ = false;
@@ -304,7 +304,7 @@ BlockHint* TableIterator::HintsOf(uint32_t page) {
   return nullptr;
 }
 
-// Where the page's blocks lie in the cache; null if none does.
+// Returns hints of where the page's blocks are in the cache; null if none is there.
 BlockHint* TableIterator::SightBlocks() {
   const uint32_t blocks = leaf_->count();
   if (sighted_.size() < blocks) sighted_ = std::vector<BlockHint>(blocks);
@@ -317,7 +317,7 @@ BlockHint* TableIterator::SightBlocks() {
   return any ? sighted_.data() : nullptr;
 }
 
-// What a search in the page looks at, and the hints of its blocks.
+// Prefetches what a search in the page reads, and the hints of its blocks.
 void TableIterator::PrefetchLeaf(uint32_t page) {
   table_.source->PrefetchFrame(table_.leaf_hints[page]);
   table_.PrefetchBlockHints(page);
@@ -339,7 +339,7 @@ bool TableIterator::PinBlock(uint32_t block) {
   if (!PinCached(handle, hint)) {
     if (absl::Status status = ReadBlock(block, handle, hint); !status.ok()) return Leave(std::move(status));
   }
-  // What a compaction writes anew is in order, and within the bounds of what it has read.
+  // A compaction checks that what it writes is in order, and within the bounds of what it has read.
   if (compacts()) {
     absl::Status status = table_.CheckPlace(page_, *leaf_, block, BlockBytes(), &key_of_block_);
     if (!status.ok()) return Leave(std::move(status));
@@ -380,7 +380,7 @@ absl::Status TableIterator::ReadBlock(uint32_t block, BlockHandle handle, HintWo
   return absl::OkStatus();
 }
 
-// How far a compaction that has to read `block` reads ahead: to the next stretch that the cache has.
+// Returns how far a compaction that has to read `block` reads ahead: to the next stretch that is cached.
 uint64_t TableIterator::EndOfMissing(uint32_t block) const {
   if (hints_ == nullptr) return table_.data_bytes();
   uint64_t end = EndOf(leaf_->handle(block));

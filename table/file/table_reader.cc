@@ -13,8 +13,8 @@
 namespace sepal {
 namespace {
 
-// One read at opening covers the footer, the properties, and the guard and root of a small table. Of a remote file it
-// covers leaf pages and guard of most tables, too, so that their first lookup waits for a block only.
+// One read at opening covers the footer, the properties, and the guard and root of a small table. In a remote file it
+// also covers leaf pages and guard of most tables, so that their first lookup waits only for a block.
 constexpr uint64_t kTailBytes = uint64_t{64} << 10;
 constexpr uint64_t kRemoteTailBytes = uint64_t{1} << 20;
 
@@ -50,7 +50,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   }
 
   absl::StatusOr<BlockBuffer> tail = impl->ReadTail(impl->options.remote ? kRemoteTailBytes : kTailBytes);
-  // The part that cannot be read may be a unit that opening does not need.
+  // The unreadable part may be a unit that opening does not need.
   if (!tail.ok() && !absl::IsDataLoss(tail.status())) tail = impl->ReadTail(kFooterBytes);
   RETURN_IF_ERROR(tail.status());
   RETURN_IF_ERROR(impl->ReadFooter(tail->view()));
@@ -71,7 +71,7 @@ void TableReader::AskForOpening(const ReadableFile& file, uint64_t file_bytes) {
   file.ReadAhead(file_bytes - bytes, bytes);
 }
 
-// What is damaged is met again, and told, by the one who needs it.
+// Damage is ignored here, because the reads that need the unit meet and report it.
 void TableReader::Impl::KeepTail(std::string_view tail) const {
   if (options.cache == nullptr) return;
   const uint64_t tail_begin = file_size - tail.size();

@@ -48,9 +48,9 @@ struct TableReaderOptions {
   std::optional<uint64_t> cache_file = {};
   // May be null: reads load only what they need.
   ReadAroundCredit* read_around = nullptr;
-  // Where the users' iterators read ahead; null: without a bound that they share.
+  // Where the users' iterators read ahead; if null, they share no limit.
   WindowPool* windows = nullptr;
-  // A read takes a round trip (Capabilities::remote): few large ones are better, and what comes next is asked for
+  // A read takes a round trip (Capabilities::remote), so few large reads are better, and following data is requested
   // ahead.
   bool remote = false;
 };
@@ -65,9 +65,9 @@ struct LookupKey {
 
 struct TableLookupOptions {
   bool fill_cache = true;
-  // Use only what is in memory; what is not there counts as "maybe".
+  // Use only data in memory; missing data counts as "maybe".
   bool cached_only = false;
-  // Leave a value that lies in a value file where it is (db/engine/read/point_lookup.h).
+  // Leave a separated value in its value file (db/engine/read/point_lookup.h).
   bool keeps_reference = false;
 };
 
@@ -75,7 +75,7 @@ struct TableHit {
   enum class Kind : uint8_t {
     kAbsent,  // no entry of the key is visible in this file
     kFound,
-    kMaybe,  // cached_only is set, and what is in memory does not decide it
+    kMaybe,  // cached_only is set, and memory does not decide it
   };
   Kind kind = Kind::kAbsent;
   Trailer trailer = 0;
@@ -90,16 +90,16 @@ class TableReader {
   static absl::StatusOr<std::shared_ptr<TableReader>> Open(TableReaderOptions options,
                                                            std::unique_ptr<ReadableFile> file);
   ~TableReader();
-  // Has the store fetch what Open reads of a remote file of so many bytes, and does not wait.
+  // Makes the store fetch the part of a remote file of that size that Open reads, without waiting.
   static void AskForOpening(const ReadableFile& file, uint64_t file_bytes);
 
   // Prefetches the guard's line for the key, if the guard is in memory.
   void PrefetchGuard(const LookupKey& key) const;
-  // Returns what the guard says, if it is in the cache: the first step of a Lookup alone, for callers that search many
+  // Returns the guard's answer, if it is in the cache: the first step of a Lookup alone, for callers that search many
   // tables. Counts nothing. Call it inside a guard of the cache's epoch domain.
   enum class GuardAnswer : uint8_t { kAbsent, kMaybe, kNotInMemory };
   GuardAnswer AskGuard(const LookupKey& key) const;
-  // Finds the newest visible entry of the key, and adds to `filters` what the filters did (one lookup). If the cache
+  // Finds the newest visible entry of the key, and counts the filters' answers in `filters` (one lookup). If the cache
   // has an epoch domain, call it only inside a guard of that. `guard_asked`: AskGuard said kMaybe.
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit, bool guard_asked = false) const;
@@ -111,8 +111,8 @@ class TableReader {
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, but blocks that were not cached are not kept
-    // For a caller that replaces the table. Reads ahead, and takes from the cache what is there; such a block then
-    // leaves the cache unless another reader has found it lately.
+    // For a caller that replaces the table. Reads ahead, and uses cached blocks, which then leave the cache unless
+    // another reader has found them lately.
     kCompaction,
   };
   // The iterator holds `self`. It reads ahead at most `window_bytes`, or one block.

@@ -55,7 +55,8 @@ struct TableReader::Impl {
     if (hints == nullptr) return;
     for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(hints + line * 64);
   }
-  // Prefetches what a search reads of a leaf page: before the page is found, at the address where it was last seen, ...
+  // Prefetches the part of a leaf page that a search reads: before the page is found, at the address where it was last
+  // seen, ...
   void PrefetchLeaf(uint32_t page) const {
     const char* const begin = leaf_begins[page].load(std::memory_order_relaxed);
     if (begin != nullptr) IndexPageView::PrefetchFences(begin);
@@ -70,9 +71,9 @@ struct TableReader::Impl {
   BlockHint* MakeBlockHints(uint32_t page, const IndexPageView& leaf) const;
   uint64_t data_bytes() const { return root->begin_offset(); }
 
-  // Checks that blocks hold what the index says: that a lookup of the first and of the last key of block `i` of leaf
-  // page `page`, which is `leaf`, finds the block, and for a page, that a lookup of its last separator finds the page.
-  // All keys in such blocks of such pages are in order. `key` is a scratch buffer.
+  // Checks that blocks agree with the index: that a lookup of the first and of the last key of block `i` of leaf page
+  // `page`, which is `leaf`, finds the block, and for a page, that a lookup of its last separator finds the page. All
+  // keys in such blocks of such pages are in order. `key` is a scratch buffer.
   absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf) const;
   absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block,
                           std::string* key) const;
@@ -81,9 +82,9 @@ struct TableReader::Impl {
   absl::Status ReadFooter(std::string_view tail);
   absl::Status ReadProperties(std::string_view tail);
   absl::Status ReadRoot(std::string_view tail);
-  // Puts what lookups need first into the cache, as far as it lies at the file's end.
+  // Puts the units that lookups need first into the cache, as far as they are at the file's end.
   void KeepTail(std::string_view tail) const;
-  // Of a remote file: has the store fetch a unit that is about to be read, unless the cache has it.
+  // For a remote file: makes the store fetch a unit that is about to be read, unless it is cached.
   void AskAhead(BlockHandle handle) const;
   // Decodes a unit from the bytes at the file's end, or reads it from the file if they do not contain it.
   absl::StatusOr<BlockBuffer> FromTail(std::string_view tail, BlockHandle handle, UnitKind kind) const;

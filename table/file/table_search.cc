@@ -155,7 +155,7 @@ void TableSearch::AskGuard() {
   HearGuard(bytes);
 }
 
-// The leaf page comes with the guard, then.
+// Requested ahead, so that the leaf page arrives with the guard.
 void TableSearch::AskForLeafAhead() const {
   const uint32_t page = table_.root->Find(TargetOf(key_), table_.options.order);
   if (page < table_.root->count()) table_.AskAhead(table_.root->handle(page));

@@ -2,8 +2,8 @@
 // by prefetching what the next one touches, so that a caller with many lookups under way, which takes a step of each in
 // turn, waits for their cache misses together.
 //
-// A search among many does not read: it says what it needs of the file (`want`), and continues when that is provided.
-// Such a search can also be watched between its steps (table_explain.cc), which costs the others nothing.
+// A search among many does not read: it requests parts of the file (`want`), and continues when they are provided. Such
+// a search can also be watched between its steps (table_explain.cc), which costs the others nothing.
 //
 // Cached blocks are read under the caller's epoch guard (BlockCache), without a reference.
 //
@@ -22,8 +22,9 @@ namespace sepal {
 
 class TableSearch {
  public:
-  // `hit` must be newly made. It and `filters`, to which the search adds what the filters did, must outlive the search.
-  // `among_many`: between two steps of this search the caller takes steps of others, and it reads for all of them.
+  // `hit` must be newly made. It and `filters`, in which the search counts the filters' answers, must outlive the
+  // search. `among_many`: between two steps of this search the caller takes steps of others, and it reads for all of
+  // them.
   TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
               LevelFilterStatistics* filters, TableHit* hit, bool among_many);
 
@@ -32,9 +33,9 @@ class TableSearch {
   // Takes one step. Returns false when the search needs something from the file, or has ended; `status` and, if that is
   // ok, the hit then have the result.
   bool Step();
-  // What the search waits for; null if nothing.
+  // The part of the file that the search waits for; null if none.
   const UnitWant* want() const { return waits_ ? &want_ : nullptr; }
-  // Provides what it waited for. Afterwards it continues or has ended.
+  // Provides that part. Afterwards the search continues or has ended.
   void Provide(absl::StatusOr<CachePin> unit);
   // Takes all steps at once.
   void Run();

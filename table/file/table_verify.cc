@@ -15,7 +15,7 @@
 namespace sepal {
 namespace {
 
-// Reads the file from front to back and compares its contents with what the index, the filters and the properties say.
+// Reads the file from front to back and compares its contents with the index, the filters and the properties.
 class Verifier {
  public:
   explicit Verifier(const TableReader::Impl& table)

@@ -38,7 +38,7 @@ struct TableWriterOptions {
   // Derived sizes, which tests make small.
   uint32_t blocks_per_leaf_page = 64;
   size_t write_buffer_bytes = size_t{256} << 10;
-  uint64_t max_guard_bytes = kMaxUnitBytes;  // there is none that would be larger
+  uint64_t max_guard_bytes = kMaxUnitBytes;  // no guard would be larger
   MemoryBudget* budget = nullptr;            // charged to kCompaction while the writer lives; may be null
   ReadyPages* pool = nullptr;                // the source of its larger pieces of memory; may be null
   // Called for each data block, each leaf page and the guard, with the bytes that a reader will keep of it; may be

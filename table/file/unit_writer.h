@@ -22,8 +22,8 @@ namespace sepal {
 
 class UnitWriter {
  public:
-  // At the beginning of `file`, which must outlive the writer. Requires a buffer of a byte at least; its memory is of
-  // the `pool`, if there is one.
+  // Begins at the start of `file`, which must outlive the writer. Requires a buffer of at least one byte; its memory
+  // comes from `pool`, if there is one.
   UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ReadyPages* pool = nullptr);
 
   // The offset of the next byte.

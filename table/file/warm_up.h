@@ -1,12 +1,12 @@
 // Warms up the operating system's cache. While most of a file is only on the disk, the cost of reading is the number of
-// waits for the disk. So a reader that had to wait for a block, and found there what it was looking for, makes the
-// operating system load a window around it. The window grows with the number of bytes of the file that were already
-// loaded: a file that is read everywhere is in memory after a number of waits that grows as the logarithm of its size,
-// and of a file that is read here and there little is loaded.
+// waits for the disk. So a reader that had to wait for a block, and found its key there, makes the operating system
+// load a window around it. The window grows with the number of bytes of the file that were already loaded: a file that
+// is read everywhere is in memory after a number of waits that grows as the logarithm of its size, whereas little is
+// loaded of a file that is read in few places.
 //
-// Only the system knows what is in memory, and it is asked with each read (`ReadableFile::ReadCached`): what it has
-// dropped is loaded again in the same way. All this helps if the files fit into memory and is a waste otherwise, so it
-// ends for good once as much was asked for as there is memory for blocks.
+// Only the system knows what is in memory, and each read asks it (`ReadableFile::ReadCached`): data that it has dropped
+// is loaded again in the same way. All this helps if the files fit into memory and is a waste otherwise, so it ends for
+// good once as many bytes were requested as there is memory for blocks.
 //
 // Safe for concurrent use.
 #pragma once

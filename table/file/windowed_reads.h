@@ -1,5 +1,5 @@
-// How checks read the units of a table, which go through all of it from front to back: out of windows of the file. Data
-// blocks and leaf pages lie in two parts of it, each of which has a window. One thread.
+// How checks read the units of a table, from front to back: from windows of the file. Data blocks and leaf pages are in
+// two parts of it, each of which has a window. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class WindowedReads {
         blocks_(table, kBytes, kBytes, ReadAhead::For::kCompaction),
         leaves_(table, kLeafBytes, kLeafBytes, ReadAhead::For::kCompaction) {}
 
-  // As BlockSource::Read, by which it also reads what is damaged in a window, or in none.
+  // As BlockSource::Read, which is also used for units that are damaged in a window, or in none.
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) {
     if (kind == UnitKind::kDataBlock) return ReadFrom(&blocks_, handle, kind, table_.data_bytes(), stored_as);
     if (kind == UnitKind::kLeafPage) return ReadFrom(&leaves_, handle, kind, table_.footer.root.offset, stored_as);

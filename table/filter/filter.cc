@@ -25,7 +25,7 @@ struct LaneHash {
   uint32_t at, step;
 };
 
-// Where the hashes of a guard go.
+// Adds hashes to the lines of a guard.
 struct GuardLines {
   char* first;
   uint64_t count;
@@ -33,7 +33,7 @@ struct GuardLines {
 };
 
 void AddHashes(std::span<const uint64_t> hashes, const GuardLines& lines) {
-  constexpr size_t kAhead = 16;  // lines that are being fetched
+  constexpr size_t kAhead = 16;  // the number of lines that are being fetched
   for (size_t i = 0; i < hashes.size(); ++i) {
     if (i + kAhead < hashes.size()) {
       __builtin_prefetch(lines.first + ReduceRange(hashes[i + kAhead], lines.count) * kGuardLineBytes, 1);

@@ -62,7 +62,7 @@ bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t ha
 // | 64     | lines * 64 | the lines                        |
 class GuardBuilder {
  public:
-  // Memory for hashes is of the `pool`, which must outlive the builder; null: of its own.
+  // Memory for hashes comes from `pool`, which must outlive the builder; if null, from the system.
   GuardBuilder(double bits_per_key, int probes, ReadyPages* pool = nullptr)
       : bits_per_key_(bits_per_key), probes_(probes), pool_(pool) {}
   ~GuardBuilder() {
@@ -70,19 +70,20 @@ class GuardBuilder {
   }
   GuardBuilder(const GuardBuilder&) = delete;
   GuardBuilder& operator=(const GuardBuilder&) = delete;
-  // Once for each distinct user key.
+  // To be called once for each distinct user key.
   void Add(std::span<const uint64_t> hashes);
   void Add(uint64_t hash) { Add(std::span(&hash, 1)); }
   size_t keys() const { return room_ - static_cast<size_t>(end_ - next_); }
   size_t MemoryBytes() const { return room_ * sizeof(uint64_t); }
-  // That Finish would give.
+  // The size of Finish's result.
   uint64_t Bytes() const;
   // The guard's bytes.
   std::string Finish() const;
 
  private:
   uint64_t Lines() const;
-  // Hashes lie in pieces, each twice as large as the one before, so that none is moved and no memory touched in vain.
+  // Hashes are in pieces, each twice as large as the one before, so that none is moved and no memory is touched in
+  // vain.
   static constexpr size_t kFirstPieceBytes = size_t{16} << 10;
   static constexpr size_t kLargestPieceBytes = MappedMemory::kHugePageBytes;
   void AddPiece();
@@ -91,9 +92,9 @@ class GuardBuilder {
   int probes_;
   ReadyPages* const pool_;
   std::vector<LargeBuffer> pieces_;
-  size_t room_ = 0;  // hashes that fit in all pieces
+  size_t room_ = 0;  // number of hashes that fit in all pieces
   uint64_t* next_ = nullptr;
-  uint64_t* end_ = nullptr;  // of the last piece
+  uint64_t* end_ = nullptr;  // the end of the last piece
 };
 
 // Reads a guard in place; the bytes must be aligned to 64.
@@ -106,7 +107,7 @@ class GuardView {
   bool MayContain(uint64_t hash) const;
   int probes() const { return probes_; }
   uint64_t lines() const { return lines_count_; }
-  // How many were added.
+  // The number of keys that were added.
   uint64_t keys() const;
   // The share of bits that are set.
   double Fill() const;
@@ -118,9 +119,9 @@ class GuardView {
   int probes_;
 };
 
-// Probes are asked in groups, without a branch between: which one fails first cannot be predicted, but that one of the
-// first three fails nearly can (7 of 8 absent keys). Measured: gathers (AVX2) and permutes (AVX-512) of all probes at
-// once take longer until the answer is there.
+// Probes are checked in groups, without a branch in between: the first one to fail cannot be predicted, but that one of
+// the first three fails usually can (for 7 of 8 absent keys). Measured: gathers (AVX2) and permutes (AVX-512) of all
+// probes at once take longer to give the answer.
 inline constexpr int kProbeGroup = 3;
 
 inline bool GuardView::MayContain(uint64_t hash) const {

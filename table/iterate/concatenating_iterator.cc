@@ -80,8 +80,8 @@ class ConcatenatingIterator final : public InternalIterator {
     return source.iterator != nullptr && source.index == index;
   }
   bool AskFor(size_t index) { return index < sources_->Count() && sources_->Ask(index); }
-  // What the source waits for was asked for in the first step, as other iterators ask for theirs; so it is opened in
-  // the second one, and takes its own steps later, but for those that wait: what these ask for comes together, too.
+  // What the source waits for was requested in the first step, while other iterators requested theirs; so it is opened
+  // in the second step, and takes its own steps later, except for those that wait, whose requests overlap too.
   void PrepareAsked(InternalKeyView target, int step) {
     if (step == 1) {
       Enter(sought_);
@@ -149,7 +149,7 @@ class ConcatenatingIterator final : public InternalIterator {
   InternalIterator* current_ = nullptr;
   size_t index_ = 0;  // the index of `current_`
   bool prepared_ = false;
-  // Of a seek that is being prepared.
+  // For a seek that is being prepared.
   size_t sought_ = 0;
   bool asked_ = false;
 };

@@ -43,8 +43,8 @@ class InternalIterator {
   // default does nothing.
   static constexpr int kSeekSteps = 5;
   virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
-  // For a caller that is about to move several iterators to their first entry, or to their last: has each of them ask
-  // for what it will need and does not have, and does not wait. The default does nothing.
+  // For a caller that is about to move several iterators to their first entry, or to their last: makes each of them
+  // request what it will need and does not have, without waiting. The default does nothing.
   virtual void AskForEnd(bool last) { (void)last; }
   // For a caller that may come back later: releases resources that are held only for the position, which is lost. The
   // default does nothing.
@@ -70,9 +70,10 @@ class InternalIterator {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool NextKeyInPlainBlock() {
     return lent_->StepPlain(&value_);  // the address of the key does not change
   }
-  // The lent plain block from the current entry on, for one who looks at keys ahead (BlockCursor::CopyPlainKeys).
+  // Returns the lent plain block from the current entry on, for a caller that looks at keys ahead
+  // (BlockCursor::CopyPlainKeys).
   BlockCursor* LentPlainBlock() { return lent_; }
-  // Moves `count` entries ahead in the lent plain block, which has so many.
+  // Moves `count` entries ahead in the lent plain block, which must have that many.
   void SkipInPlainBlock(uint32_t count) { lent_->SkipPlain(count, &value_); }
   // Moves to the previous entry within the lent block, if both it and the current entry are the newest of their user
   // keys, and it is the only entry of its own. If it returns false, nothing was moved. Same requirement.
@@ -97,7 +98,7 @@ class InternalIterator {
     value_ = ByWords(cursor->value());
     return true;
   }
-  // Shows the entry of `child`, if it is valid, and lends on what it lends.
+  // Shows the entry of `child`, if it is valid, and lends its cursor too.
   void ShowChild(const InternalIterator& child) {
     valid_ = child.valid_;
     lent_ = child.lent_;

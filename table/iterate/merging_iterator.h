@@ -28,7 +28,7 @@ class ConcatenationSources {
   // Returns the first source whose last key is at or after `target`; Count() if there is none.
   virtual size_t Find(InternalKeyView target) const = 0;
   virtual std::unique_ptr<InternalIterator> Open(size_t index) = 0;
-  // Asks for what Open(index) will wait for, and does not wait. Returns whether it did; the source must be opened then.
+  // Requests what Open(index) will wait for, without waiting. Returns whether it did; the source must be opened then.
   virtual bool Ask(size_t index) {
     (void)index;
     return false;

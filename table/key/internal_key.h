@@ -18,19 +18,18 @@
 
 namespace sepal {
 
-// The effect of an update, as the byte on disk. A larger byte stands for no kind that this version of the library
-// knows, and the file that holds it is refused. Only db/decide/visibility/visibility.h says what a kind means to a
-// reader.
+// The kind of an update, as the byte on disk. A larger byte is no kind that this version of the library knows, and the
+// file that has it is refused. Only db/decide/visibility/visibility.h decides what a kind means to a reader.
 enum class ValueKind : uint8_t {
   kDelete = 0,
   kPut = 1,
   kSingleDelete = 2,
   kMerge = 3,
-  // In batches, and in tables that hold nothing else: of all keys from this one up to the end that the value says.
+  // In batches, and in tables that have nothing else: deletes all keys from this one up to the end in the value.
   kRangeDelete = 4,
-  // A put whose value lies in a value file: db/format/value_reference.h says where.
+  // A put whose value is in a value file (db/format/value_reference.h).
   kReference = 5,
-  // A put until a time: db/format/expiring_value.h has its value.
+  // A put that expires (db/format/expiring_value.h).
   kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
@@ -59,9 +58,9 @@ inline constexpr size_t LeastValueBytes(ValueKind kind) {
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
 
-// Whether what a reader of this update sees depends on the updates of the key before it.
+// Returns whether what a reader of this update sees depends on older updates of the key.
 inline constexpr bool IsOperand(ValueKind kind) { return kind == ValueKind::kMerge || kind == ValueKind::kFoldedMerge; }
-// Whether it is an operand that stands for older ones too.
+// Returns whether it is an operand that stands for older ones too.
 inline constexpr bool IsFolded(ValueKind kind) { return kind == ValueKind::kFoldedMerge; }
 inline constexpr bool IsSingleDelete(ValueKind kind) { return kind == ValueKind::kSingleDelete; }
 

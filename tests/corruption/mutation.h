@@ -1,4 +1,4 @@
-// What can happen to the files of a subject, numbered: every flipped bit, every length, every sector zeroed, exchanged
+// Numbered kinds of damage to the files of a subject: every flipped bit, every length, every sector zeroed, exchanged
 // with or copied over every other, every two files of a kind exchanged, every file lost, every older file brought back.
 #pragma once
 
@@ -72,11 +72,10 @@ class Mutations {
 
 // Whether DataLoss must be seen: the flipped bit is in bytes that matter and are known to be durable.
 bool MustBeReported(const Subject& subject, const Mutation& mutation);
-// Whether the mutation may take away, with records of the newest log of a killed process, all that bears witness to
-// them.
+// Whether the mutation may remove records of the newest log of a killed process together with all their witnesses.
 bool MayLoseWitness(const Subject& subject, const Mutation& mutation);
-// The end of the manifest and that of the log bear witness to each other: nothing is promised if one mutation damages
-// both, but that the process goes on.
+// The ends of the manifest and of the log bear witness to each other: if one mutation damages both, the only promise is
+// that the process does not crash.
 bool MayLoseBothEnds(const Subject& subject, const Mutation& mutation);
 
 // Every mutation of both subjects once, in an order that the search's seed chooses; or the one that it asks for.

@@ -33,19 +33,19 @@ struct Subject {
   // Files as they were earlier: older bytes of those above, and files that are gone.
   std::vector<std::pair<std::string, std::string>> stale;
   std::map<std::string, Contents> families;
-  // Every value that a key ever had.
+  // All values that a key ever had.
   std::map<std::string, std::map<std::string, std::set<std::string>>> history;
   // Updates of the default family, each a batch of its own, in order, to which no later record bears witness: after
   // damage, those from some point on may be missing. Not in `families`.
   std::vector<std::pair<std::string, std::string>> tail;
-  // By file: so many bytes of it bear on the answers and are known to be durable, so that a flipped bit in them must be
-  // reported.
+  // By file: the number of its bytes that affect results and are known to be durable, so that a flipped bit in them
+  // must be reported.
   std::map<std::string, uint64_t> witnessed_bytes;
   std::string newest_log;
   // A log's newest records are in a ring too, from which damaged ones are taken.
   bool has_ring = false;
   std::string newest_manifest;
-  // What was there when the newest log was begun.
+  // The state when the newest log was begun.
   std::map<std::string, Contents> earlier;
   Tuning tuning;
 
@@ -55,7 +55,7 @@ struct Subject {
   uint64_t Bytes() const;
 };
 
-// As a killed process leaves it, synced up to the tail, whose log went through a ring or did not; or after an orderly
+// The state that a killed process leaves, synced up to the tail, with or without a ring; or that after an orderly
 // close.
 enum class SubjectKind { kKilled, kKilledWithRing, kClosed };
 inline constexpr SubjectKind kAllSubjects[] = {SubjectKind::kKilled, SubjectKind::kKilledWithRing,

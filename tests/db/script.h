@@ -6,8 +6,8 @@
 //   the answer
 //   (empty line)
 //
-// Lines that begin with '#' before a paragraph are comments. SEPAL_REWRITE=1 writes the answers that came into the
-// script. `RunScript` takes the first line of each paragraph for a command; other runners read all lines their own way.
+// Lines that begin with '#' before a paragraph are comments. SEPAL_REWRITE=1 writes the actual answers into the script.
+// `RunScript` reads the first line of each paragraph as a command; other runners have their own syntax.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 //
 //   L1 run 5: 12[a..f] 13[g..k]{size=100 entries=100 tomb=0 seq=50-59}
 //
-// What braces leave out is as above, the sequence numbers being ten times the run's number and the nine after.
+// Values that the braces omit are as above; the sequence numbers are ten times the run's number and the nine after.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One sequence of operations for many stores: what each of them reads must be the same.
+// One sequence of operations for many stores: all of them must read the same.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sepal::reliability {
 
-// A store that is asked. An error of its own goes to `error`, once.
+// A store under test. An error of its own goes to `error`, once.
 class Subject {
  public:
   using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -28,12 +28,12 @@ class Subject {
   // The first `limit` entries in [begin, end), or the last ones, backwards.
   virtual Entries Scan(const std::string& begin, const std::string& end, bool backwards, size_t limit,
                        int snapshot) = 0;
-  // Snapshots are numbered from 0; all are let go at once.
+  // Snapshots are numbered from 0; all are released at once.
   virtual void TakeSnapshot() = 0;
   virtual void LetSnapshotsGo() = 0;
   virtual void Flush() = 0;
   virtual void Compact(const std::string& begin, const std::string& end) = 0;
-  // With no snapshot held.
+  // Requires that no snapshot is held.
   virtual void Reopen() = 0;
 
   std::string error;
@@ -46,9 +46,9 @@ std::unique_ptr<Subject> MakeMapSubject();
 inline constexpr uint64_t kFixedOptionSets = 36;
 std::unique_ptr<Subject> MakeSepalSubject(uint64_t set, bool wander);
 
-// What each read of the sequence drawn from `seed` gave, as hashes, in order.
+// The results of all reads of the sequence drawn from `seed`, as hashes, in order.
 std::vector<uint64_t> RunOperations(uint64_t seed, int operations, Subject* subject);
-// Empty if both are the same, else where they part.
+// Empty if both are the same, else the first difference.
 std::string Compare(const std::vector<uint64_t>& expected, const std::vector<uint64_t>& got, const Subject& subject);
 
 }  // namespace sepal::reliability

@@ -13,7 +13,7 @@
 
 namespace sepal::filters {
 
-// Has `seed`, and room for `keys`.
+// Returns a filter with `seed`, and room for `keys`.
 struct FilterMaker {
   const char* name;
   std::function<AnyFilter(const std::vector<std::string>& keys, uint64_t seed)> build;

@@ -1,6 +1,6 @@
-// A history of updates that a seed determines, written by a process that may die at any moment, and the check of what
-// it leaves. Update i is one batch over two column families, and also writes i itself, so that what is found tells how
-// far the history went: the contents must be exactly those after update i.
+// A history of updates that a seed determines, written by a process that may die at any moment, and the check of the
+// database that it leaves. Update i is one batch over two column families, and also writes i itself, so that the
+// contents show how far the history went: they must be exactly those after update i.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class Model {
   Contents contents_[2];
 };
 
-// What is written and how. Of most seeds the memtables are small, so that flushes and merges come often; of the others
-// so large that the log's ring is stored over many times between two of them.
+// The updates and the options. Most seeds have small memtables, so that flushes and compactions come often; the others
+// have such large ones that the log's ring is overwritten many times between two of them.
 Options MakeOptions(uint64_t seed);
 
 // Opens the database at `path`, checks it against the history, and writes on until it dies, or for good until a write
@@ -40,7 +40,8 @@ Options MakeOptions(uint64_t seed);
 absl::Status WriteOn(const std::string& path, uint64_t seed,
                      const std::function<void(uint64_t number, bool durable)>& acknowledged);
 
-// The number of the last update in the database at `path`, whose contents are exactly those after it; else an error.
+// Returns the number of the last update in the database at `path` if its contents are exactly those after it; else an
+// error.
 absl::StatusOr<uint64_t> Check(const std::string& path, uint64_t seed);
 
 }  // namespace sepal::kernel

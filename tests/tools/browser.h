@@ -12,11 +12,11 @@
 namespace sepal::tools {
 
 struct Rendering {
-  bool dark = false;        // what the user of the browser prefers
+  bool dark = false;        // the preference of the browser's user
   int virtual_seconds = 0;  // that timers of the page see pass before it is looked at
 };
 
-// What the browser makes of a page: its elements as text.
+// The browser's rendering of a page: its elements as text.
 inline std::string Rendered(const std::string& page, const std::string& profile, const Rendering& rendering = {}) {
   const std::string dom = page + ".dom";
   std::string command = "timeout 100 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + profile +

@@ -1,4 +1,4 @@
-// What the tests of the sepal command have in common: running it, a database, its files.
+// The fixture of tests of the sepal command: running it, a database, its files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ inline Outcome RunSepal(std::vector<std::string> arguments, const std::string& i
   return outcome;
 }
 
-// The last line of an output, which the verb's own object is.
+// The last line of an output: the verb's own object.
 inline nlohmann::json LastJson(const std::string& out) {
   nlohmann::json last;
   std::istringstream lines(out);
@@ -119,8 +119,8 @@ class SepalCommandTest : public testing::Test {
     return paths;
   }
 
-  // The words of a command line, in which DB stands for the database, TABLE for its first table and DIR for the
-  // directory of the test.
+  // The words of a command line, in which DB means the database, TABLE its first table and DIR the directory of the
+  // test.
   std::vector<std::string> Words(const std::string& line) const {
     std::vector<std::string> words;
     std::istringstream text(line);
@@ -174,7 +174,7 @@ class ImportVerbTest : public SepalCommandTest {
   const std::string old_ = directory_.File("old");
   const std::string new_ = directory_.File("new");
 
-  // Nothing of an import is left.
+  // Checks that nothing of an import is left.
   void ExpectNothingLeft() const {
     EXPECT_FALSE(std::filesystem::exists(new_));
     EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));

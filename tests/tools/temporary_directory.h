@@ -1,4 +1,4 @@
-// A new directory that goes away with all that is in it.
+// A new directory that is removed with its contents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// What a program printed, and how it ended.
+// The output of a program, and its exit status.
 struct Outcome {
   int exit = -1;
   std::string out;

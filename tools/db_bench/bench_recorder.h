@@ -25,14 +25,14 @@ class BenchRecorder {
 
   // A benchmark begins; its samples count from here.
   void Begin(const std::string& benchmark, DB* db);
-  // To be called often: notes a sample when one is due.
+  // Call it often: records a sample when one is due.
   void Tick(uint64_t operations, DB* db);
   // `result`: what db_bench prints as JSON.
   void End(uint64_t operations, DB* db, const nlohmann::json& result);
   absl::Status Finish();
 
  private:
-  // What the engine did since it was opened.
+  // The engine's counters since it was opened.
   struct Work {
     uint64_t user_bytes = 0, flush_bytes = 0, compaction_read_bytes = 0, compaction_write_bytes = 0;
     uint64_t throttle_micros = 0;

@@ -1,4 +1,4 @@
-// One thread of a benchmark: its keys and values, its operations and what is counted of them.
+// One thread of a benchmark: its keys and values, its operations and their counts.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@
 
 namespace sepal::tools {
 
-// What the threads of one benchmark share.
+// The state that the threads of one benchmark share.
 struct BenchShared {
   DB* db = nullptr;
   const DbBenchOptions* options = nullptr;
-  // Never empty; a key's is the one at its number modulo their count.
+  // Never empty; the family of a key is the one at the key's number modulo their count.
   std::vector<const ColumnFamily*> families = {};
   // From --seed, the benchmark's name and its place among the benchmarks: so none repeats the keys of another, nor
-  // their order, in this run or in one over the database that it leaves.
+  // their order, in this run or in a later one on the same database.
   uint64_t seed = 0;
   uint64_t begin_nanos = 0;
-  // Threads whose operations count and that are not done; the writer of readwhilewriting goes on until there is none.
+  // The number of measured threads that are not done; the writer of readwhilewriting continues until there is none.
   std::atomic<int> measured_left = 0;
-  // What all threads have written, for the limits of rates.
+  // Entries and bytes written by all threads, for the rate limits.
   std::atomic<uint64_t> written_entries = 0, written_bytes = 0;
   // For workloads with `zipfian`: the distribution over the numbers below --num.
   std::optional<ZipfGenerator> zipf = {};
@@ -41,7 +41,7 @@ uint64_t SeedOf(uint64_t seed, std::string_view benchmark, uint64_t place);
 // One thread's part. The thread alone writes it; `done` is read by the progress line.
 class BenchThread {
  public:
-  // `limit`: the operations to do, where --duration does not say when it is over.
+  // `limit`: the number of operations, unless --duration sets the end.
   BenchThread(BenchShared* shared, int index, uint64_t limit)
       : shared_(shared),
         index_(index),
@@ -70,7 +70,7 @@ class BenchThread {
   }
   WriteOptions HowToWrite(bool sync) const { return {.sync = sync, .disable_wal = !sync && options().disable_wal}; }
 
-  // One operation each, counted but for Write: of the entry with that number.
+  // Each is one operation on the entry with that number; all but Write are counted.
   absl::Status Get(uint64_t number, PinnedValue& value);
   absl::Status Put(uint64_t number, size_t value_bytes);
   // Merges an operand: 1 for the operator that adds, else a value's bytes.
@@ -85,17 +85,17 @@ class BenchThread {
   absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);
 
   uint64_t limit() const { return limit_; }
-  // Whether there is another operation to do, of the limit or of as many as fit into --duration.
+  // Whether there is another operation to do, by the limit or by --duration.
   bool More() const {
     const uint64_t done = this->done();
     if (options().duration_seconds <= 0) [[likely]]
       return done < limit_;
-    // The clock is asked once in 64 operations.
+    // The clock is read once in 64 operations.
     return done % 64 != 0 || static_cast<double>(NowNanos() - shared_->begin_nanos) < options().duration_seconds * 1e9;
   }
-  // `operations` are done, which moved `bytes` of keys and values.
+  // Counts `operations`, which moved `bytes` of keys and values.
   void Finished(uint64_t operations, uint64_t bytes);
-  // So much was written: waits if that is more than the limits of rates let through by now.
+  // Notes a write, and waits if it exceeds the rate limits so far.
   void Pace(uint64_t entries, uint64_t bytes) {
     if (paced_) KeepPace(entries, bytes);
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kDefaultMemtableBytes = size_t{64} << 20;
 
-// What peers' users have in their scripts and what the engine derives by itself.
+// Flags that users of other engines have in their scripts, for values that this engine derives itself.
 constexpr char kIgnoredBenchFlags[] =
     "open_files cache_type cache_numshardbits cache_index_and_filter_blocks pin_l0_filter_and_index_blocks_in_cache "
     "partition_index_and_filters use_ribbon_filter whole_key_filtering max_write_buffer_number target_file_size_base "

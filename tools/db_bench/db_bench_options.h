@@ -1,4 +1,4 @@
-// db_bench's flags, under the names that LevelDB's and RocksDB's have given them.
+// db_bench's flags, with the names of LevelDB's and RocksDB's db_bench.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ struct DbBenchOptions {
   std::string report_file = {};  // empty: none
   double report_interval_seconds = 0.25;
 
-  // The operator, uint64add where a benchmark merges and none is named; empty: none.
+  // The operator: uint64add if a benchmark merges and none is named; empty: none.
   std::string_view MergeOperatorName() const;
   uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
   size_t ValueSize() const { return static_cast<size_t>(value_size); }
@@ -88,14 +88,14 @@ struct DbBenchOptions {
   void AddFlags(CLI::App* app);
   // InvalidArgument if a benchmark is not known.
   absl::Status CheckBenchmarks() const;
-  // Where the database goes if nobody says.
+  // The default place of the database.
   static std::string DefaultDirectory();
-  // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit. What the file of
-  // --options says goes before all other flags.
+  // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit. The file of
+  // --options overrides all other flags.
   absl::StatusOr<Options> EngineOptions() const;
 };
 
-// The flags; what is said of ignored ones goes to `err`. Both must outlive the result.
+// The flags; notes on ignored ones go to `err`. Both must outlive the result.
 std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* options, std::ostream& err);
 // Fills `options`; an exit code if the program should end now.
 std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* options, std::ostream& out,

@@ -92,7 +92,7 @@ class DbBench {
     return absl::IsNotFound(destroyed) ? absl::OkStatus() : destroyed;
   }
 
-  // What is told rather than measured.
+  // Prints the text of a benchmark that measures nothing.
   void PrintReport(std::string_view name, const std::string& text) {
     if (!options_.json) {
       out_ << text;
@@ -210,8 +210,8 @@ class DbBench {
 
   std::unique_ptr<DB> db_;
   std::vector<std::shared_ptr<ColumnFamily>> families_;  // but the default one
-  uint64_t place_ = 0;                       // of the next benchmark among those that are measured
-  std::unique_ptr<BenchRecorder> recorder_;  // null: the run is not recorded
+  uint64_t place_ = 0;                                   // of the next benchmark among those that are measured
+  std::unique_ptr<BenchRecorder> recorder_;              // null: the run is not recorded
 };
 
 double OperationsPerSecond(const BenchResult& result) {

@@ -18,7 +18,7 @@ constexpr size_t kLargeValueBytes = 100'000;  // of fill100K
 uint64_t EveryEntry(const DbBenchOptions& options, int) { return options.num; }
 uint64_t EveryThousandthEntry(const DbBenchOptions& options, int) { return std::max<uint64_t>(1, options.num / 1000); }
 
-// Where the threads share the entries out among them.
+// The beginning and the size of a thread's share if the threads divide all entries among themselves.
 uint64_t FirstOfShare(const DbBenchOptions& options, int index) {
   return options.num * static_cast<uint64_t>(index) / static_cast<uint64_t>(options.threads);
 }
@@ -133,7 +133,7 @@ absl::Status Scan(BenchThread& thread, bool forward) {
 absl::Status ReadSeq(BenchThread& thread) { return Scan(thread, true); }
 absl::Status ReadReverse(BenchThread& thread) { return Scan(thread, false); }
 
-// One iterator, whose seeks go upward, and begin anew at the end.
+// One iterator, whose seeks go upward, and start again at the end.
 absl::Status SeekOrdered(BenchThread& thread) {
   const std::unique_ptr<Iterator> it = thread.db()->NewIterator(*thread.shared().families.front());
   for (uint64_t number = 0; thread.More();) {
@@ -147,7 +147,7 @@ absl::Status SeekOrdered(BenchThread& thread) {
   return absl::OkStatus();
 }
 
-// All entries whose keys begin as a random one does.
+// Reads all entries whose keys share a prefix with a random one.
 absl::Status PrefixScanRandom(BenchThread& thread) {
   while (thread.More()) {
     const uint64_t number = thread.RandomNumber();

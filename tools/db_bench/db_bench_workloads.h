@@ -1,4 +1,4 @@
-// The benchmarks by name: what each thread of one does.
+// The benchmarks by name, with the work of each of their threads.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace sepal::tools {
 
 struct Workload {
   const char* name;
-  // One thread's part, and how many operations that is: null where it is one, or none.
+  // One thread's part, and its number of operations; null: it is one, or none.
   absl::Status (*run)(BenchThread& thread);
   uint64_t (*limit)(const DbBenchOptions& options, int index) = nullptr;
   // Begins with an empty database.
@@ -29,7 +29,7 @@ struct Workload {
   bool zipfian = false;
 };
 
-// How many operations a thread does.
+// The number of operations of a thread.
 uint64_t Reads(const DbBenchOptions& options, int index);
 uint64_t Writes(const DbBenchOptions& options, int index);
 
@@ -38,13 +38,13 @@ absl::Status ReadRandom(BenchThread& thread);
 absl::Status MultiReadRandom(BenchThread& thread);
 absl::Status SeekRandom(BenchThread& thread);
 
-// Those that mix reads and writes (mixed_workloads.cc).
+// Workloads that mix reads and writes (mixed_workloads.cc).
 std::span<const Workload> MixedWorkloads();
 
 // Null for an unknown name.
 const Workload* FindWorkload(std::string_view name);
 uint64_t OperationsOf(const Workload& workload, const DbBenchOptions& options, int thread);
-// Of all threads together; 0 where that is not known beforehand.
+// The operations of all threads together; 0 if that is not known beforehand.
 uint64_t TotalOperations(const Workload& workload, const DbBenchOptions& options);
 // All names, with spaces between.
 std::string BenchmarkNames();

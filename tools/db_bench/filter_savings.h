@@ -1,4 +1,4 @@
-// What the filters of a database spared it, added up over the levels.
+// The block reads that the filters of a database saved, summed over the levels.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ absl::Status UpdateInTransaction(BenchThread& thread, const std::vector<uint64_t
   return absl::OkStatus();
 }
 
-// Each transaction is one operation, made again until it commits.
+// Each transaction is one operation, repeated until it commits.
 absl::Status RandomTransaction(BenchThread& thread) {
   const DbBenchOptions& options = thread.options();
   const TransactionOptions how{

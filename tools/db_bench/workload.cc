@@ -10,7 +10,7 @@
 
 namespace sepal::tools {
 
-// What a benchmark makes for each operation: digits two by two, and zeros only where the last number had digits.
+// Called for each operation, so it is fast: two digits at a time, and zeros only where the last number had digits.
 void KeyBuffer::Write(uint64_t number) {
   static constexpr std::array<char, 200> kPairs = [] {
     std::array<char, 200> pairs{};

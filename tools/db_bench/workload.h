@@ -26,7 +26,7 @@ class KeyBuffer {
     Write(number);
     return std::string_view(text_).substr(0, text_.size() - 1);
   }
-  // A key that no number has, which sorts right after the key of `number`.
+  // A key of no number, which sorts directly after the key of `number`.
   std::string_view FormatMissing(uint64_t number) {
     Write(number);
     return text_;
@@ -69,14 +69,14 @@ class ValueGenerator {
   size_t position_ = 0;
 };
 
-// Numbers in [0, n) of which a few are drawn most of the time: rank r with a probability proportional to r^-theta
+// Numbers in [0, n), a few of which are drawn most of the time: rank r with a probability proportional to r^-theta
 // (Gray et al., "Quickly generating billion-record synthetic databases", 1994). The hot numbers are spread over the
 // range.
 class ZipfGenerator {
  public:
   // `theta` in (0, 1); 0.99 is YCSB's. Set-up takes time proportional to n.
   ZipfGenerator(uint64_t n, double theta, uint64_t seed);
-  // The same distribution over the same hot numbers, drawn anew: for threads that share a set-up.
+  // The same distribution over the same hot numbers, with other draws: for threads that share a set-up.
   ZipfGenerator WithSeed(uint64_t seed) const;
   uint64_t Next() { return spread_(NextRank()); }
   // 0 is drawn most often.

@@ -1,5 +1,5 @@
-// The core workloads of YCSB (Cooper et al., "Benchmarking cloud serving systems with YCSB", 2010): of what operations
-// they consist, for db_bench and for the comparison of engines.
+// The core workloads of YCSB (Cooper et al., "Benchmarking cloud serving systems with YCSB", 2010): their mix of
+// operations, for db_bench and for the comparison of engines.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum class YcsbOperation : uint8_t { kRead, kUpdate, kReadModifyWrite, kScan, kI
 // Shares of operations, in percent; the rest are inserts.
 struct YcsbMix {
   uint64_t read = 0, update = 0, read_modify_write = 0, scan = 0;
-  bool latest = false;  // what was inserted last is read most, rather than keys of a Zipf distribution
+  bool latest = false;  // the newest entries are read most, rather than keys of a Zipf distribution
 
   // `drawn`: evenly, from 0 to 99.
   constexpr YcsbOperation OperationOf(uint64_t drawn) const {
@@ -25,7 +25,7 @@ struct YcsbMix {
 inline constexpr YcsbMix kYcsbA{.read = 50, .update = 50}, kYcsbB{.read = 95, .update = 5}, kYcsbC{.read = 100},
     kYcsbD{.read = 95, .latest = true}, kYcsbE{.scan = 95}, kYcsbF{.read = 50, .read_modify_write = 50};
 
-// A scan is of 1 to so many entries.
+// A scan reads 1 to so many entries.
 inline constexpr uint64_t kYcsbLongestScan = 100;
 // Of the Zipf distribution.
 inline constexpr double kYcsbTheta = 0.99;

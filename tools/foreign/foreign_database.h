@@ -1,10 +1,11 @@
 // A LevelDB or RocksDB database, to be read from its first entry to its last.
 //
-// The source is not written to, and need not be writable. LevelDB's lock is taken, so that nobody else writes; RocksDB
-// is opened read-only, beside a writer too, and then shows what it held at that moment. One thread at a time.
+// The source is not changed, and need not be writable. LevelDB's lock is taken, so that no other process writes;
+// RocksDB is opened read-only, also beside a writer, and then shows its state at that moment. Used by one thread at a
+// time.
 //
-// A source is read whole or refused: what cannot be read (logs that are elsewhere, values that a missing merge operator
-// would have to make, wide columns) is an error that names it, and never left out.
+// A source is read completely or refused: unreadable data (logs in another place, values that need a missing merge
+// operator, wide columns) is an error that names it, and never left out.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace sepal::tools {
 
-// Entries of a column family in its order. `key` and `value` are good until the next call.
+// Entries of a column family in its order. `key` and `value` are valid until the next call.
 class ForeignCursor {
  public:
   virtual ~ForeignCursor() = default;
@@ -29,9 +30,9 @@ class ForeignCursor {
   virtual void Next() = 0;
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
-  // When the entry is to be gone, in milliseconds since 1970; none: never.
+  // When the entry expires, in milliseconds since 1970; unset: never.
   virtual std::optional<int64_t> ExpiresAtMillis() const { return std::nullopt; }
-  // Once the cursor is not valid: ok at the end of the family, else why it stopped before.
+  // Once the cursor is not valid: ok at the end of the family, else the error that stopped it.
   virtual absl::Status status() const = 0;
 };
 
@@ -45,7 +46,7 @@ class ForeignDatabase {
   // About how many bytes of files hold the entries before `key`, or all entries: for progress.
   virtual uint64_t BytesBefore(size_t family, std::string_view key) = 0;
   uint64_t BytesInAll(size_t family) { return BytesBefore(family, std::string(256, '\xff')); }
-  // Clauses that tell the user how it is read.
+  // Clauses for the user that describe how it is read.
   virtual std::vector<std::string> Notes() const { return {}; }
   // Transactions that are prepared, but neither committed nor rolled back: no reader sees what they wrote.
   virtual std::vector<std::string> PreparedTransactions() const { return {}; }
@@ -54,16 +55,16 @@ class ForeignDatabase {
 // Where a source lies.
 struct ForeignPlace {
   std::string directory = {};
-  // RocksDB only. Its logs, if the user says so; else they are looked for where its OPTIONS file says.
+  // RocksDB only. The directory of its logs, if the user gives it; otherwise that of its OPTIONS file.
   std::string wal_directory = {};
   // RocksDB only. More directories of tables, which it calls db_paths and cf_paths and does not record.
   std::vector<std::string> table_directories = {};
-  // RocksDB only, by column family: operators that do what the family's own does, whose code is not at hand.
+  // RocksDB only, by column family: operators that are equivalent to the family's own, whose code is not available.
   std::map<std::string, std::shared_ptr<const MergeOperator>> merge_operators = {};
-  // RocksDB only. For how long the values of DBWithTTL are there, 0: for ever; none: as its OPTIONS file says.
+  // RocksDB only. The time to live of DBWithTTL's values, 0: for ever; unset: that of its OPTIONS file.
   std::optional<uint64_t> ttl_seconds = {};
-  // A directory, to be made at opening and removed by the caller, for what LevelDB would write at opening: tables out
-  // of its log, a manifest.
+  // A directory, created at opening and removed by the caller, for files that LevelDB would write at opening: tables of
+  // its log, a manifest.
   std::string scratch = {};
 };
 
@@ -71,13 +72,13 @@ struct ForeignPlace {
 class ForeignWriter {
  public:
   virtual ~ForeignWriter() = default;
-  // In the order of keys: it is written fastest so.
+  // In the order of keys, in which it is written fastest.
   virtual absl::Status Put(std::string_view key, std::string_view value) = 0;
-  // Once, at the end: returns when all is in tables, durably. Without it nothing is.
+  // Call it once, at the end: it returns when all entries are in durable tables. Without it none are.
   virtual absl::Status Finish() = 0;
 };
 
-// In `directory`, which holds no database.
+// Creates one in `directory`, which contains no database.
 absl::StatusOr<std::unique_ptr<ForeignWriter>> CreateLevelDb(const std::string& directory);
 // Removes a LevelDB database's files, if any are there. Unavailable if some process has it open.
 absl::Status DestroyLevelDb(const std::string& directory);

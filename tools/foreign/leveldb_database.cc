@@ -31,8 +31,8 @@ absl::Status FromLevelDb(const leveldb::Status& status) {
   return absl::InternalError(text);
 }
 
-// LevelDB has no opening for reading alone. This lets it believe that it writes to `source`: what it writes lies in
-// `scratch`, where it is found again, and what it removes is merely hidden.
+// LevelDB cannot open a database read-only. With this it seems to write to `source`: its writes go to `scratch`, where
+// it finds them again, and files that it removes are only hidden.
 class OverlayEnv final : public leveldb::EnvWrapper {
  public:
   OverlayEnv(std::string source, std::string scratch)
@@ -80,7 +80,7 @@ class OverlayEnv final : public leveldb::EnvWrapper {
   }
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override {
     if (!target()->FileExists(Scratch(from))) {
-      // The old LOG, which there is no copy of.
+      // The old LOG, of which there is no copy.
       Hide(from);
       return leveldb::Status::OK();
     }
@@ -88,8 +88,8 @@ class OverlayEnv final : public leveldb::EnvWrapper {
     Reveal(to);
     return target()->RenameFile(Scratch(from), Scratch(to));
   }
-  // The true lock: nobody else writes meanwhile. Where it cannot be had for want of a file or of the right to write, a
-  // writer could not have it either.
+  // The real lock, so that no other process writes meanwhile. If it cannot be taken because there is no file or no
+  // permission to write, a writer could not take it either.
   leveldb::Status LockFile(const std::string& path, leveldb::FileLock** lock) override {
     return target()->LockFile(access(path.c_str(), W_OK) == 0 ? path : Scratch(path), lock);
   }
@@ -184,8 +184,8 @@ class LevelDbWriter final : public ForeignWriter {
     batch_.Put(LevelSlice(key), LevelSlice(value));
     return batch_.ApproximateSize() < kBatchBytes ? absl::OkStatus() : Write(/*sync=*/false);
   }
-  // Its compaction of a range, even of an empty one, waits until what is in memory is in a table, synced; it says
-  // nothing of an error, which the next write does.
+  // Its compaction of a range, even of an empty one, waits until the memtable is in a synced table; it returns no
+  // error, but the next write does.
   absl::Status Finish() override {
     RETURN_IF_ERROR(Write(/*sync=*/false));
     const leveldb::Slice first;
@@ -210,7 +210,7 @@ class LevelDbWriter final : public ForeignWriter {
   leveldb::WriteBatch batch_;
 };
 
-// The library that was loaded may be Sepal's own (`sepal run`), which reads no database of LevelDB's.
+// The loaded library may be Sepal's own (`sepal run`), which cannot read LevelDB's databases.
 absl::Status CheckTrueLevelDb() {
   Dl_info library = {};
   void* const function = ::dlsym(RTLD_DEFAULT, "leveldb_open");

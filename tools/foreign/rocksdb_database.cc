@@ -36,7 +36,7 @@ rocksdb::Slice RockSlice(std::string_view view) { return {view.data(), view.size
 absl::Status FromRocksDb(const rocksdb::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string text = status.ToString();
-  // RocksDB takes a table that it does not find for corruption.
+  // RocksDB reports a missing table as corruption.
   if (text.find("No such file") != text.npos) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "RocksDB says: %s; if the database has tables in other directories (db_paths, cf_paths), name them with "
@@ -54,7 +54,7 @@ class SilentLogger final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
-// Looks for a table that is not where RocksDB expects it in the other directories. The number in its name is unique in
+// Searches the other directories for a table that is not where RocksDB expects it. The number in its name is unique in
 // the whole database.
 class SearchedFileSystem final : public rocksdb::FileSystemWrapper {
  public:
@@ -119,7 +119,7 @@ absl::StatusOr<std::string> WalDirectory(const ForeignPlace& place, const std::s
                              recorded, place.directory));
 }
 
-// Does with RocksDB's operands what an operator of Sepal's does. Why a merge failed is kept for whoever reads.
+// Applies an operator of Sepal's to RocksDB's operands. Keeps the reason of a failed merge for the reader.
 class SepalOperator final : public rocksdb::MergeOperator {
  public:
   explicit SepalOperator(std::shared_ptr<const sepal::MergeOperator> does) : does_(std::move(does)) {}
@@ -152,7 +152,7 @@ class SepalOperator final : public rocksdb::MergeOperator {
 struct FamilyReading {
   std::string name;
   rocksdb::ColumnFamilyOptions options;
-  std::string merge_operator;                    // its name, if only a program of the database's has it
+  std::string merge_operator;                    // its name, if only the database's program has it
   std::shared_ptr<const SepalOperator> instead;  // null: none was given
   bool with_ttl = false;                         // DBWithTTL puts the time of writing behind each value
   int64_t ttl_seconds = 0;                       // then; 0: for ever
@@ -201,7 +201,7 @@ class RocksDbCursor final : public ForeignCursor {
   }
 
  private:
-  // Refuses what would come over only in part.
+  // Refuses data that could only be read in part.
   void Look() {
     if (!iterator_->Valid()) return;
     const auto refuse = [&](const char* what) {
@@ -238,13 +238,13 @@ class RocksDb final : public ForeignDatabase {
     RETURN_IF_ERROR(ReadOptions(place, &recorded, &families));
     if (env_ != nullptr) options.env = env_.get();
     options.info_log = std::make_shared<SilentLogger>();
-    // More than a merge of all files wants at a time; RocksDB opens the others anew.
+    // More than a merge of all files needs at a time; RocksDB reopens the others.
     options.max_open_files = 512;
     options.allow_mmap_reads = recorded.allow_mmap_reads;  // PlainTable needs it
     // Without it, RocksDB ends the process at a prepared transaction.
     options.allow_2pc = true;
-    // By default RocksDB drops what lies behind damage in a log, and says nothing. Logs that are written over old ones
-    // end in what looks like damage.
+    // By default RocksDB silently drops the rest of a log behind damage. Logs that are written over old ones end in
+    // bytes that look like damage.
     if (recorded.recycle_log_file_num == 0) {
       options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     }
@@ -317,7 +317,7 @@ class RocksDb final : public ForeignDatabase {
     return absl::OkStatus();
   }
 
-  // Takes from the recorded options only what reading needs: one for writing may name code that is not there.
+  // Takes from the recorded options only those for reading: others may name code that is not available.
   absl::StatusOr<FamilyReading> HowToRead(const ForeignPlace& place, const std::string& name,
                                           const rocksdb::ColumnFamilyOptions& recorded,
                                           const RocksDbSettings& settings) {

@@ -1,5 +1,5 @@
-// What a RocksDB database's newest OPTIONS file says, as text: the names of what only its own program can make, such as
-// a merge operator.
+// The settings of a RocksDB database's newest OPTIONS file, as text: names of objects that only its own program has,
+// such as a merge operator.
 #pragma once
 
 #include <map>

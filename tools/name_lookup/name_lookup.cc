@@ -58,7 +58,7 @@ absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
   return absl::OkStatus();
 }
 
-// How a lookup was answered, for people.
+// The answer to a lookup, for people.
 std::string How(bool found, const FilterSavings& work) {
   if (found) return work.blocks_searched > 0 ? "read from a block" : "read from memory";
   if (work.blocks_searched > 0) return "a block was searched: the filters let the name through";

@@ -22,7 +22,7 @@ std::string ShellQuoted(std::string_view text) {
   return "'" + absl::StrReplaceAll(ToAbsl(text), {{"'", "'\\''"}}) + "'";
 }
 
-// A program that has no verbs, under its own name and the one that installing gives it.
+// A program without verbs, under its own name and its installed name.
 struct Program {
   std::string name, installed;
   VerbPaper paper;
@@ -39,12 +39,12 @@ std::vector<Program> Programs() {
 
 bool IsFamily(const Flag& flag) { return flag.names.front() == "--family"; }
 
-// The first words of verbs, in the order of the help, each with its second words and their summaries; of a verb of one
-// word, itself.
+// The first words of verbs, in the order of the help, each with its second words and their summaries; a verb of one
+// word has its own summary.
 struct Group {
   std::string word;
-  std::string summary;                                       // of a verb of one word
-  std::vector<std::pair<std::string, std::string>> seconds;  // of a group
+  std::string summary;                                       // for a verb of one word
+  std::vector<std::pair<std::string, std::string>> seconds;  // for a group
 };
 
 std::vector<Group> Groups() {
@@ -76,7 +76,7 @@ std::string ZshItem(const std::string& word, const std::string& summary) {
   return ShellQuoted(absl::StrReplaceAll(word, {{":", "\\:"}}) + ":" + summary);
 }
 
-// `equals`: the value may stand behind "=", too.
+// `equals`: the value may also follow "=".
 std::string ZshFlag(const Flag& flag, const std::string& name, bool equals) {
   std::string spec = name + (equals && !flag.value.empty() ? "=[" : "[") +
                      absl::StrReplaceAll(flag.description, {{"[", "\\["}, {"]", "\\]"}, {":", "\\:"}}) + "]";
@@ -152,7 +152,7 @@ std::string FishVerb(const VerbPaper& paper) {
 
 // --- bash ---
 
-// `case` items that set the words that a flag's value is one of, or made of; `verb` stands before the flag.
+// `case` items that set the possible words of a flag's value; `verb` stands before the flag.
 std::string BashValues(const VerbPaper& paper, const std::string& verb) {
   std::string items;
   for (const Flag& flag : paper.flags) {
@@ -278,7 +278,7 @@ std::string BashCompletion() {
   return script;
 }
 
-// What _arguments sees begins with the verb's last word, as if that were the command.
+// _arguments must see the verb's last word first, as if that were the command.
 constexpr char kZshScript[] = R"zsh(#compdef @NAMES@
 # Completion for zsh, made by `sepal completion zsh`.
 # The column families of the database that is named: behind the last word of a verb.

@@ -33,10 +33,10 @@ bool IsManifest(const std::filesystem::path& file) {
   return name.has_value() && name->kind == FileKind::kManifest;
 }
 
-// What lies in a directory that holds no database.
+// The contents of a directory that has no database.
 struct Contents {
   std::string other_file = {};  // the first by name
-  std::string database = {};    // a directory in it that holds one; the last by name, which of backups is the newest
+  std::string database = {};    // a directory in it that has one; the last by name, which is the newest of backups
 };
 
 Contents Look(const std::filesystem::path& directory) {
@@ -66,7 +66,7 @@ std::string NearDatabase(const std::filesystem::path& path) {
   return absl::StrFormat("; did you mean %s?", path.has_parent_path() ? (parent / nearest).string() : nearest);
 }
 
-// Not ok: CURRENT is there, and is or may be another engine's, rather than the guard.
+// Not ok if CURRENT exists, and is or may be another engine's file rather than the guard.
 absl::Status WhyForeign(const std::string& directory) {
   const auto opened = ToolFiles()->OpenDirectory(directory, /*create=*/false);
   if (!opened.ok()) return absl::OkStatus();
@@ -82,7 +82,7 @@ absl::Status WhyForeign(const std::string& directory) {
 
 bool IsForeign(const std::string& directory) { return !WhyForeign(directory).ok(); }
 
-// What is wrong with a directory that holds no database, and what to do.
+// The error for a directory without a database, with a remedy.
 absl::Status NoDatabase(const std::string& directory) {
   if (IsRemote(directory)) {
     RETURN_IF_ERROR(ToolFiles()->OpenDirectory(directory, /*create=*/false).status());
@@ -110,7 +110,7 @@ absl::Status NoDatabase(const std::string& directory) {
   return absl::NotFoundError(absl::StrFormat("%s is an empty directory, not a database", directory));
 }
 
-// The tables of each family as they lie in the tree; only those in bytewise order can be arranged.
+// The tables of each family in the order of the tree; only those in bytewise order can be arranged.
 absl::Status TakeFamilies(ManifestState* manifest, std::map<ColumnFamilyId, FamilyTree>* families) {
   for (auto& [id, described] : manifest->families) {
     FamilyTree& family = (*families)[id];
@@ -125,7 +125,7 @@ absl::Status TakeFamilies(ManifestState* manifest, std::map<ColumnFamilyId, Fami
   return absl::OkStatus();
 }
 
-// Of a file that was listed a moment ago: a live writer has removed it.
+// For a file that was listed a moment ago: a live writer has removed it.
 absl::Status Vanished(const absl::Status& status) {
   return absl::IsNotFound(status) ? absl::AbortedError(status.message()) : status;
 }
@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* direc
   return logs;
 }
 
-// `edits` are those of the newest manifest, up to what is wrong if something is.
+// `edits` are those of the newest manifest, up to the damage if there is any.
 absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* edits) {
   const std::string& path = place.directory;
   absl::StatusOr<std::unique_ptr<Directory>> directory = ToolFiles()->OpenDirectory(path, /*create=*/false);
@@ -162,7 +162,7 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   if (!manifest.ok()) return Vanished(manifest.status());
   tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
-  // Logs that are not found are missed where they are read.
+  // Missing logs are reported when they are read.
   const absl::StatusOr<std::string> logs_in = LogDirectoryOf(place.Files(), path, place.log_directory, tree.kept_logs);
   if (logs_in.ok() && *logs_in != place.log_directory) {
     edits->clear();
@@ -212,7 +212,7 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
   const bool is_there = IsRemote(directory) || std::filesystem::is_directory(directory, error);
   if (absl::IsNotFound(status) || !is_there || IsForeign(directory)) return NoDatabase(directory);
   if (absl::IsUnavailable(status)) {
-    // The engine's advice is for programs.
+    // The engine's remedy is for programs.
     const std::string_view message = ToStd(status.message());
     return absl::UnavailableError(
         absl::StrFormat("%s; close it there first (read-only commands such as db get and db scan work beside it)",
@@ -262,7 +262,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
   Options options = OptionsAt(place);
   options.create_if_missing = create;
   options.memory_limit = memory_limit;
-  // What is wrong with the database, if anything, the opening says.
+  // The opening reports any problem of the database.
   if (auto kept = KeptFamilies(place.Files(), place.directory, place.log_directory); kept.ok()) {
     options.column_families = *std::move(kept);
   }
@@ -317,7 +317,7 @@ absl::Status CheckNotOpen(const Place& place) {
   if (IsRemote(place.directory)) return absl::OkStatus();  // only taking the lock tells
   const std::string path = absl::StrFormat("%s/%s", place.directory, kLockFileName);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return absl::OkStatus();  // nobody has ever opened it, or opening will say what is wrong
+  if (fd < 0) return absl::OkStatus();  // it was never opened, or the opening will report the problem
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

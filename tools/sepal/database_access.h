@@ -1,6 +1,6 @@
-// Databases as tools open them, and what their files say without opening them.
+// Opens databases for tools, and reads their files without opening them.
 //
-// What only looks uses `OpenToRead` or `ReadTree`: neither takes a lock nor writes, and both work beside a live writer.
+// Read-only verbs use `OpenToRead` or `ReadTree`: neither takes a lock nor writes, and both work beside a live writer.
 #pragma once
 
 #include <functional>
@@ -27,58 +27,58 @@ class App;
 
 namespace sepal::tools {
 
-// Where a database lies (tools/files/tool_files.h). `log_directory` is empty where the logs lie beside the tables.
+// The place of a database (tools/files/tool_files.h). `log_directory` is empty if the logs lie beside the tables.
 struct Place {
   std::string directory = {};
   std::string log_directory = {};
-  // Where it is going to be copied, if anywhere: maybe from a cluster, or into one.
+  // The target if it is going to be copied, perhaps from a cluster, or into one.
   std::string target = {};
-  // Of verbs that write; empty: none.
+  // For verbs that write; empty: none.
   std::string options_file = {};
 
   // DIR, the first argument of every verb, and --log-directory.
   void AddFlags(CLI::App* app);
   // The same, and --options.
   void AddFlagsToWrite(CLI::App* app);
-  // The same two as they are given: "/db --log-directory /logs".
+  // The two arguments as text: "/db --log-directory /logs".
   std::string Arguments() const;
   FileSystem* Files() const;
 };
 
-// What went wrong with the database there, with what to do about it in the words of the command.
+// Returns an error of the database there with a remedy in terms of the command.
 absl::Status WithRemedy(const absl::Status& status, const Place& place);
-// The same of making a new database, which takes away what it has written when it fails.
+// The same for creating a new database, which removes its files when it fails.
 absl::Status WithNothingLeft(const absl::Status& status);
 
-// For a database there: where it and its logs lie, and no more.
+// Options for a database there: only its place and that of its logs.
 Options OptionsAt(const Place& place);
 
-// Errors are with remedy. A database that is written to is kept as it was: with the options that its manifest keeps,
-// but for those that the file of --options changes.
+// Errors contain a remedy. A database is written with the options that its manifest stores, except for those that the
+// file of --options changes.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
                                                 uint64_t memory_limit = Options().memory_limit);
 
-// --memory-limit, of verbs that write values, of which each takes at most a quarter of it.
+// --memory-limit, for verbs that write values, each of which may take at most a quarter of it.
 void AddMemoryLimit(CLI::App* app, uint64_t* bytes);
-// An error of a write, with that flag where it helps.
+// Returns an error of a write, with that flag as the remedy if it helps.
 absl::Status WithMemoryRemedy(const absl::Status& status);
 
-// Calls `look` with a view of the database: again, with a newer one, where it returns Aborted, since a live writer has
-// removed what the view needs. So `look` does not say Aborted once it has printed something.
+// Calls `look` with a view of the database, and again with a newer one if it returns Aborted, because a live writer has
+// removed files of the view. So `look` must not return Aborted once it has printed anything.
 absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look);
-// What to say then, or where that happens again and again.
+// The error to report then, or if it happens repeatedly.
 absl::Status Overtaken(const absl::Status& status, const Place& place);
-// Unavailable if some process has the database open to write, where looking tells.
+// Unavailable if some process has the database open for writing, as far as this can be seen without taking the lock.
 absl::Status CheckNotOpen(const Place& place);
 
 // The family of that name; the default one for an empty name.
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name);
 
-// A key or value from the command line: `text`, or the bytes it stands for with --hex.
+// A key or value from the command line: `text`, or with --hex the bytes that it encodes.
 absl::StatusOr<std::string> BytesFrom(const std::string& text, bool hex);
 
-// One column family as the manifest has it.
+// One column family according to the manifest.
 struct FamilyTree {
   ColumnFamilyCreation created;
   SequenceNumber flushed_through;
@@ -88,7 +88,7 @@ struct FamilyTree {
   std::vector<AddedTable> tables;
 };
 
-// The database as manifest and log headers have it.
+// The database according to manifest and log headers.
 struct Tree {
   Place place;  // with the log directory that was found
   ManifestRecovery manifest;
@@ -104,16 +104,17 @@ struct Tree {
 
 using EditVisitor = std::function<absl::Status(const VersionEdit& edit)>;
 
-// Reads it all; `visit`, if any, is then shown each edit of the newest manifest, in order: of a damaged one those
-// before the damage. DataLoss for a damaged manifest, NotFound for no database, Aborted where a live writer was faster
-// than every try.
+// Reads everything; `visit`, if any, is then called for each edit of the newest manifest, in order: for a damaged one
+// up to the damage. DataLoss for a damaged manifest, NotFound for no database, Aborted if a live writer was faster
+// every time.
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit = nullptr);
 
-// Reads the write-ahead logs of the tree: `visit` is shown each batch with the sequence number of its first update.
+// Reads the write-ahead logs of the tree: `visit` is called for each batch with the sequence number of its first
+// update.
 absl::StatusOr<LogRecovery> ReadLogs(const Tree& tree,
                                      const std::function<absl::Status(SequenceNumber, std::string_view)>& visit);
 
-// Opens a table of the tree, to be checked against what the manifest says of it.
+// Opens a table of the tree, to be checked against its entry in the manifest.
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata);
 
 // A table of the tree, as JSON.

@@ -21,14 +21,14 @@ constexpr std::string_view kBinaryHeader = "sepal-dump 1 binary";
 constexpr std::string_view kExpires = "expires";
 constexpr size_t kCheckBytes = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{256} << 10;
-// Of a line: an entry all of whose bytes are escaped.
+// The maximum length of a line: an entry all of whose bytes are escaped.
 constexpr size_t kMaxLineBytes = 4 * (kMaxKeyBytes + kMaxValueBytes) + 64;
-// The last that a database keeps, in the year 10889.
+// The last time that a database can store, in the year 10889.
 constexpr uint64_t kMostMillis = (uint64_t{1} << 48) - 1;
 constexpr size_t kMaxHeaderBytes = 64;
 constexpr size_t kMaxNameBytes = size_t{1} << 20;
 
-// Everything of the record but the value of an entry.
+// The whole record except the value of an entry.
 std::string FamilyRecord(std::string_view name) {
   std::string record = "F";
   PutLengthPrefixed(&record, name);
@@ -139,7 +139,7 @@ absl::Status DumpReader::TakeLine(size_t most_bytes) {
       const auto length = static_cast<size_t>(static_cast<const char*>(end) - (buffer_.data() + at_));
       line_.assign(buffer_, at_, length);
       at_ += length + 1;
-      // An editor may have made the ends of lines those of another system.
+      // An editor may have changed the line ends to those of another system.
       if (line_.ends_with('\r')) line_.pop_back();
       return absl::OkStatus();
     }

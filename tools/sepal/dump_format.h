@@ -8,7 +8,7 @@
 //   check 0123456789abcdef   the checksum of all up to here, after each 256 KiB
 //   end 1 0123456789abcdef   the number of entries, and the checksum of all
 //
-// The binary form, behind "sepal-dump 1 binary\n": records that begin with a letter. Strings have their length before
+// The binary form, after "sepal-dump 1 binary\n": records that begin with a letter. Strings have their length before
 // them as a varint.
 //
 // | letter | record      | content                          | text                |
@@ -37,7 +37,7 @@ namespace sepal::tools {
 
 enum class DumpFormat : uint8_t { kText, kBinary };
 
-// Memory: the largest entry. Whether what was written is on the disk, the stream's owner finds out.
+// Memory: the largest entry. The stream's owner must check that the bytes reached the disk.
 class DumpWriter {
  public:
   DumpWriter(DumpFormat format, std::ostream& out);
@@ -63,8 +63,8 @@ class DumpWriter {
 
 enum class DumpPart : uint8_t { kFamily, kEntry, kCheck, kEnd };
 
-// Memory: the largest entry. DataLoss for a dump that is damaged or cut short, InvalidArgument for what is none; the
-// messages have the line (of the binary form: the byte), and what to do.
+// Memory: the largest entry. DataLoss for a damaged or truncated dump, InvalidArgument for a file that is no dump; the
+// messages have the line (in the binary form: the byte), and a remedy.
 class DumpReader {
  public:
   explicit DumpReader(std::istream& in) : in_(in) {}

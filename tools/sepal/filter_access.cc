@@ -42,8 +42,8 @@ absl::Status CutShort(const std::string& name) {
   return absl::InternalError(absl::StrFormat("%s could not be read to its end: reading failed", name));
 }
 
-// Reads a line as std::getline does, but ends with `*too_long` once it has more than kMostLineBytes: what is no text,
-// or has no end, would take all memory.
+// Reads a line as std::getline does, but stops with `*too_long` once it has more than kMostLineBytes, because a file
+// without line ends could take all memory.
 bool GetLine(std::istream& from, std::string* line, bool* too_long) {
   line->clear();
   *too_long = false;
@@ -62,7 +62,7 @@ bool GetLine(std::istream& from, std::string* line, bool* too_long) {
   }
 }
 
-// Appends what is left of the file, which may be a pipe.
+// Appends the rest of the file, which may be a pipe.
 absl::Status ReadOn(const std::string& path, std::ifstream* file, std::string* bytes) {
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
@@ -191,7 +191,7 @@ absl::StatusOr<filters::AnyFilter> ReadFilter(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s is empty, and no filter; sepal filter build makes filters", path));
   }
-  // What is no filter may be large.
+  // A file that is no filter may be large.
   const absl::Status begins = filters::ParseFilter(bytes, path).status();
   if (absl::IsInvalidArgument(begins)) {
     return absl::InvalidArgumentError(absl::StrFormat("%s; sepal filter build makes filters", ToStd(begins.message())));

@@ -1,5 +1,5 @@
-// What the verbs on filters have in common: their files, their kinds, and keys to fill them with or to ask for, which
-// are lines of a file or of standard input, or the keys of a column family.
+// The common parts of the verbs on filters: their files, their kinds, and keys to add or to look up, which are lines of
+// a file or of standard input, or the keys of a column family.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ class KeySource {
   virtual ~KeySource() = default;
   // "words.txt", for messages.
   virtual std::string Name() const = 0;
-  // Whether ForEach can be called more than once, and gives the same keys again.
+  // Whether ForEach can be called again and then visits the same keys.
   virtual bool Repeatable() const = 0;
   // Stops at the first error of `take`. Progress goes to `err`, as "<verb> keys: ..." or "<verb> bytes: ...".
   virtual absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const = 0;
 };
 
-// What becomes of a line that is hardly meant as a key: an empty one, one of 64 KiB or more, or one whose
-// line ends with a carriage return.
+// The treatment of a line that is hardly meant as a key: an empty one, one of 64 KiB or more, or one that ends with a
+// carriage return.
 enum class OddLines : uint8_t { kRefuse, kSkip, kTake };
 
 // Each line is a key, without its newline; a last line needs none.
@@ -52,7 +52,7 @@ class KeyLines final : public KeySource {
   std::string Name() const override { return from_file_ ? path_ : "standard input"; }
   bool Repeatable() const override { return repeatable_; }
   absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const override;
-  // Without progress, and with the line as it came: for answers that are printed as the lines come.
+  // Without progress, and with the original line: for answers that are printed line by line.
   using TakeLine = std::function<absl::Status(std::string_view line, std::string_view key)>;
   absl::Status ForEachLine(const TakeLine& take) const;
 
@@ -72,7 +72,7 @@ class KeyLines final : public KeySource {
   OddLines odd_ = OddLines::kTake;
 };
 
-// The keys of a family that begin with `prefix`, as of when the database was opened.
+// The keys of a family that begin with `prefix`, as of the opening of the database.
 class DatabaseKeys final : public KeySource {
  public:
   DatabaseKeys(DB* db, std::shared_ptr<ColumnFamily> family, std::string prefix, std::string name);
@@ -88,26 +88,26 @@ class DatabaseKeys final : public KeySource {
   const std::string name_;
 };
 
-// Reads a filter of any kind. Errors are with remedy: InvalidArgument for what is no filter, DataLoss for a damaged
-// one.
+// Reads a filter of any kind. Errors contain a remedy: InvalidArgument for a file that is no filter, DataLoss for a
+// damaged one.
 absl::StatusOr<filters::AnyFilter> ReadFilter(const std::string& path);
 
-// The kind of that name, which must be one.
+// The kind of that name, which must exist.
 filters::FilterKind KindNamed(std::string_view name);
-// What the size of such a filter is counted in: "bits".
+// The unit of the size of such a filter: "bits".
 std::string_view UnitOf(filters::FilterKind kind);
-// Whether it is a set, which has a rate of false positives; the others are sketches.
+// Whether the kind is a set, with a rate of false positives; the others are sketches.
 inline bool AnswersQuestions(filters::FilterKind kind) {
   return kind != filters::FilterKind::kCountMin && kind != filters::FilterKind::kHyperLogLog;
 }
 // A rate of false positives, in (0, 1).
 CLI::Option* AddRate(CLI::App* app, const std::string& name, double* rate, const std::string& description);
-// An error of parameters that cannot be, as a usage error, with the remedy in the words of the command.
+// Turns an error of impossible parameters into a usage error, with a remedy in terms of the command.
 absl::Status AsUsage(const absl::Status& status);
 // The fields that --json prints of a filter.
 nlohmann::json InfoJson(const filters::FilterInfo& info);
 
-// Before long work: whether a file can be made there, which must not be the one that is read (`input`; empty: none).
+// Checks before long work that a file can be created there. It must not be the one that is read (`input`; empty: none).
 absl::Status CheckOutput(const std::string& path, const std::string& input = "");
 
 }  // namespace sepal::tools

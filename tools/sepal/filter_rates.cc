@@ -26,7 +26,7 @@ struct Steps {
 };
 constexpr Steps kMeasured, kSmooth{.of_keys = 64, .of_bits = 40};
 
-// A point, with the filter's shape and how many keys are in it.
+// A point, with the filter's shape and its number of keys.
 struct Setting {
   RatePoint point = {};
   BloomShape shape = {};
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<Setting>> SettingsOf(const RateExperiment& experiment
   return settings;
 }
 
-// Adds keys until there are `keys`. Keys are numbers of 8 bytes, of which `random` gives no two alike.
+// Adds keys until there are `keys`. Keys are numbers of 8 bytes; `random` never returns the same one twice.
 void Fill(BloomFilter* filter, uint64_t keys, Random* random) {
   while (filter->keys() < keys) {
     const uint64_t key = random->Next();
@@ -93,7 +93,7 @@ uint64_t CountFalsePositives(const BloomFilter& filter, uint64_t lookups, Random
 absl::StatusOr<std::vector<RatePoint>> MeasureRates(const RateExperiment& experiment,
                                                     const std::function<void(uint64_t)>& done) {
   std::vector<RatePoint> points;
-  // The numbers of one generator are all different, so what is asked for is absent.
+  // The numbers of one generator are all different, so the keys of lookups are absent.
   Random random(experiment.seed);
   for (const BloomLayout layout : experiment.layouts) {
     ASSIGN_OR_RETURN(const std::vector<Setting> settings, SettingsOf(experiment, layout, kMeasured));

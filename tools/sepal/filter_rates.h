@@ -11,7 +11,7 @@
 
 namespace sepal::tools {
 
-// What is varied while the rest stays.
+// The parameter that is varied while the others stay.
 enum class RateAxis : uint8_t { kKeys, kHashes, kBitsPerKey };
 inline constexpr RateAxis kRateAxes[] = {RateAxis::kKeys, RateAxis::kHashes, RateAxis::kBitsPerKey};
 
@@ -34,11 +34,11 @@ struct RateExperiment {
   uint64_t seed = 0;     // of keys and filters
 };
 
-// The points of all layouts and axes, in this order. `done` is called after each, with their number. InvalidArgument
-// where a layout does not reach the rate.
+// Returns the points of all layouts and axes, in this order. `done` is called after each, with their number.
+// InvalidArgument if a layout does not reach the rate.
 absl::StatusOr<std::vector<RatePoint>> MeasureRates(const RateExperiment& experiment,
                                                     const std::function<void(uint64_t)>& done);
-// Theory alone, with as many points as a smooth line needs.
+// Returns theoretical points only, as many as a smooth line needs.
 absl::StatusOr<std::vector<RatePoint>> TheoryOfRates(const RateExperiment& experiment);
 
 }  // namespace sepal::tools

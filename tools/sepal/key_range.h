@@ -20,7 +20,7 @@ namespace sepal::tools {
 class KeyRange {
  public:
   void AddFlags(CLI::App* app);
-  // After parsing: the bounds that all flags together mean. `hex`: they are given in hexadecimal.
+  // Returns, after parsing, the bounds from all flags together. `hex`: they are given in hexadecimal.
   absl::Status Resolve(bool hex);
 
   // The range is [first, beyond).

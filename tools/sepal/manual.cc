@@ -19,7 +19,7 @@ namespace {
 // When the words of the pages last changed.
 constexpr char kPageDate[] = "2026-11-27";
 
-// What begins so would be a request.
+// A line that begins with such a character would be a request.
 std::string NoRequest(std::string escaped) {
   if (escaped.starts_with(".") || escaped.starts_with("'")) escaped.insert(0, "\\&");
   return escaped;
@@ -60,14 +60,14 @@ std::string VerbPage(const VerbPaper& paper) {
   std::string page = absl::StrFormat(".SS \"%s\"\n%s.\n", Roff(usage), Prose(summary));
   for (const Flag& argument : paper.arguments) page += FlagPage(argument, /*argument=*/true);
   for (const Flag& flag : paper.flags) {
-    // Told once for all verbs.
+    // Described once for all verbs.
     if (flag.names.front() == "--help" || flag.names.front() == "--json" || flag.names.front() == "--color") continue;
     page += FlagPage(flag, /*argument=*/false);
   }
   return page + absl::StrFormat(".PP\nExample:\n.PP\n.RS 4\n.nf\nsepal %s\n.fi\n.RE\n", Roff(paper.entry->example));
 }
 
-// All pages end with this. `name` is the page's own, which SEE ALSO leaves out.
+// The end of all pages. `name` is the page's own, which SEE ALSO omits.
 std::string EndOfPage(std::string_view name) {
   std::string page =
       ".SH EXIT STATUS\n"
@@ -101,7 +101,7 @@ std::string EndOfPage(std::string_view name) {
   return page + absl::StrJoin(others, ",\n") + "\n";
 }
 
-// Of a program that has no verbs. Its help begins with what it does, then "Example: ...", then more, in lines.
+// The page of a program without verbs. Its help begins with a description, then "Example: ...", then further lines.
 std::string ProgramPage(const std::string& name, const std::string& summary, const std::string& arguments,
                         const CLI::App& app) {
   std::vector<std::string> parts = absl::StrSplit(app.get_description(), "\n\n");
@@ -119,7 +119,7 @@ std::string ProgramPage(const std::string& name, const std::string& summary, con
       Roff(name), arguments, Prose(parts.front()));
   for (size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].starts_with("Exit status")) continue;
-    // Lists of lines and what is typed stay as they are.
+    // Lists of lines and typed examples stay as they are.
     if (parts[i].find('\n') == std::string::npos && !parts[i].starts_with("Example")) {
       page += ".PP\n" + Prose(parts[i]) + "\n";
       continue;

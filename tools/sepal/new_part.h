@@ -1,9 +1,8 @@
-// A directory that a verb fills for the user, as DIR.part, and that gets the name DIR, in one step and for good, once
-// it is whole.
+// A directory that a verb fills as DIR.part and renames to DIR, atomically and durably, once it is complete.
 //
-// An error removes it; what a crash leaves of it goes with the next try. A marker tells it from what others have put
-// there: it is durable before the first file, and gone, durably too, before the new name. So a DIR.part without it is
-// empty, or whole, or not the verb's, and stays.
+// After an error it is removed; after a crash the next try removes it. A marker distinguishes it from a directory of
+// others: the marker is durable before the first file, and is durably removed before the rename. So a DIR.part without
+// it is empty, or complete, or not the verb's, and stays.
 #pragma once
 
 #include <functional>
@@ -15,23 +14,23 @@ namespace sepal::tools {
 
 class NewPart {
  public:
-  // `verb`: "import". `remove` removes what the verb writes there, if no other process does; Unavailable if one does.
+  // `verb`: "import". `remove` removes the verb's files there; Unavailable if another process is writing them.
   NewPart(std::string directory, std::string verb, std::function<absl::Status(const std::string& part)> remove);
 
   const std::string& path() const { return path_; }
-  // A new directory neither replaces anything nor comes into what it is made of.
+  // Checks that a new directory would replace nothing and not lie inside its source.
   absl::Status CheckTarget(const std::string& source) const;
-  // What an earlier try has left, or this one. Nothing that is not the verb's is removed.
+  // Removes the remains of an earlier try, or of this one. Only the verb's own files are removed.
   absl::Status Remove() const;
-  // Marks it. Remove comes before.
+  // Creates and marks the directory. Call Remove before.
   absl::Status Begin() const;
-  // After an error it stays, if it is whole, and the error says where.
+  // After an error a complete directory stays, and the error says where.
   absl::Status Finish() const;
 
  private:
   absl::Status Unmark() const;
   absl::Status GiveName() const;
-  // What went wrong once it was whole.
+  // An error after the directory was complete.
   absl::Status WithPlaceOfWhole(const absl::Status& status, const std::string& place) const;
 
   const std::string directory_, path_, verb_, marker_;

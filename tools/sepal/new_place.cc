@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // mkfs puts this directory into each new volume.
 constexpr char kLostAndFound[] = "lost+found";
 
-// The names of files in the directory, of a database or not, that keep it from being an empty one.
+// The names of the files because of which the directory is not empty, of a database or not.
 std::vector<std::string> FilesIn(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -65,7 +65,7 @@ absl::Status CheckLink(const std::string& path) {
 }
 
 absl::Status CheckPlaceForDatabase(const std::string& directory) {
-  if (IsRemote(directory)) return absl::OkStatus();  // names in a pool need no parents, and are nobody else's
+  if (IsRemote(directory)) return absl::OkStatus();  // names in a pool need no parents, and belong to nothing else
   RETURN_IF_ERROR(CheckLink(directory));
   std::error_code error;
   if (!fs::exists(directory, error)) {

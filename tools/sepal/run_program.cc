@@ -26,7 +26,7 @@ constexpr std::string_view kAnyLibrary = "libleveldb.so";
 constexpr std::string_view kOrderName = "leveldb.BytewiseComparator";
 constexpr size_t kPartBytes = size_t{1} << 20;
 
-// Which of the two texts a file holds.
+// Which of the two texts a file contains.
 struct Found {
   bool elf = false;
   bool order_name = false;

@@ -12,20 +12,20 @@ namespace sepal::tools {
 
 inline constexpr std::string_view kRunVerb = "run";
 
-// What stands behind the program's name is the program's, whatever it looks like: puts "--" in front of that name.
+// All words after the program's name belong to the program, whatever they look like: puts "--" in front of that name.
 // `flags_with_value`: those of the verb that take the next word.
 void EndFlagsAtProgram(const std::vector<std::string>& flags_with_value, std::vector<std::string>* arguments);
 
 // The directory of Sepal's libleveldb, which lies in a place relative to this program's. NotFound if there is none.
 absl::StatusOr<std::string> FindLevelDbDirectory();
 
-// The file that a shell would run under that name. NotFound if there is none.
+// The file that a shell would run for that name. NotFound if there is none.
 absl::StatusOr<std::string> FindProgram(const std::string& name);
 
-// FailedPrecondition if LevelDB is a part of the program, so that no library can take its place.
+// FailedPrecondition if the program contains LevelDB itself, so that no library can replace it.
 absl::Status CheckNoLevelDbWithin(const std::string& program);
 
-// `directory` in front of what LD_LIBRARY_PATH has now.
+// `directory` in front of the present LD_LIBRARY_PATH.
 std::string LibraryPathWith(const std::string& directory);
 
 }  // namespace sepal::tools

@@ -1,5 +1,5 @@
-// What the info log of a database says of scrubbing: the program that has the database open does it (sepal/options.h),
-// and writes there when it has read all tables, and what damage it found.
+// The history of scrubbing from the info log of a database: the program that has the database open scrubs
+// (sepal/options.h), and logs each completed pass and each damage.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct ScrubHistory {
   std::vector<std::string> damage = {};
 };
 
-// Reads LOG.old and LOG; empty where there are none.
+// Reads LOG.old and LOG; empty if there are none.
 ScrubHistory ReadScrubHistory(const Place& place);
-// Of the lines of a log, oldest first.
+// From the lines of a log, oldest first.
 ScrubHistory ScrubHistoryOf(const std::vector<std::string>& lines);
 
 std::string ScrubText(const ScrubHistory& history, const Paint& paint);

@@ -82,7 +82,7 @@ std::vector<std::string> SecondWords() {
   return words;
 }
 
-// Words for what is done by a verb of another name.
+// Usual words for verbs of other names.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"db count", "db scan DIR --count"},
     {"count", "db scan DIR --count"},
@@ -149,7 +149,7 @@ constexpr std::string_view kOnDamage = "docs/guide/operations.md";
 constexpr std::string_view kDamagedDump = "the dump is damaged";
 constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 
-// What can be done about damage in the database that `app` was given, where the message does not say it.
+// The remedy for damage in the database given to `app`, if the message has none.
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos || message.find(kDamagedDump) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
@@ -164,7 +164,7 @@ std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   const CLI::Option* logs = app.get_option_no_throw("--log-directory");
   const bool elsewhere = logs != nullptr && logs->count() > 0;
   const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};
-  // Healthy, if only the logs are looked for in a wrong place.
+  // The database is undamaged if only the directory of the logs is wrong.
   if (message.find(kLogDirectoryOption) != std::string::npos) {
     return absl::StrFormat(
         "name it with --log-directory; if the logs are lost, sepal db repair %s --logs-lost --dry-run reports what can "
@@ -176,7 +176,7 @@ std::string DamageRemedy(const CLI::App& app, const std::string& message) {
                          place.Arguments(), kOnDamage);
 }
 
-// Prints what belongs to no verb: {"command": "version", "ok": true, "version": "0.1.0"}.
+// Prints output that belongs to no verb: {"command": "version", "ok": true, "version": "0.1.0"}.
 void PrintJson(const char* command, const char* field, const std::string& text, std::ostream& out) {
   nlohmann::json line = JsonRow();
   line["command"] = command;
@@ -208,7 +208,7 @@ int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const St
   const absl::Status status = verb->Run(io);
   io.out.flush();
   if (status.ok()) return kExitOk;
-  // Asked for what cannot be: a mistake of the caller's like an unknown flag.
+  // An impossible request is a mistake of the caller, like an unknown flag.
   const int exit = absl::IsCancelled(status) ? static_cast<int>(kExitUsage) : ExitCodeOf(status);
   if (verb->reported) return exit;
   io.err << io.err_paint.Bad(program + ":") << " " << MessageOf(status) << "\n";
@@ -217,7 +217,7 @@ int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const St
   return exit;
 }
 
-// What follows `help`, or stands before --help.
+// The words after `help`, or before --help.
 int HelpOn(const std::vector<std::string>& words, bool json, const Streams& io) {
   const VerbEntry* verb = words.empty() ? nullptr : FindVerb(words[0]);
   if (verb == nullptr && words.size() > 1) verb = FindVerb(words[0] + " " + words[1]);

@@ -1,4 +1,4 @@
-// The sepal program: one front to everything that can be done with a database from a shell.
+// The sepal program: one command for all work on a database from a shell.
 #pragma once
 
 #include <iosfwd>

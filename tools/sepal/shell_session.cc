@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// The word that `line` begins with, taken off it.
+// Removes the first word of `line` and returns it.
 absl::StatusOr<std::string> TakeWord(std::string_view* line) {
   std::string text;
   bool quoted = false;

@@ -17,17 +17,17 @@
 
 namespace sepal::tools {
 
-// The words of a line: between blanks, or in double quotes; \xNN stands for a byte, as in what the tools print. Empty
-// for a comment, which begins with #. InvalidArgument for what is no escape, and for a quote that is not closed.
+// The words of a line: between blanks, or in double quotes; \xNN stands for a byte, as in the tools' output. Empty for
+// a comment, which begins with #. InvalidArgument for an invalid escape, and for a quote that is not closed.
 absl::StatusOr<std::vector<std::string>> ShellWords(std::string_view line);
 
 class ShellSession {
  public:
-  // The database and the streams outlive it. `json`: what commands print is an object a line.
+  // The database and the streams must outlive it. `json`: commands print an object a line.
   ShellSession(DB* db, const Streams& io, bool json, WriteOptions write_options)
       : db_(db), io_(io), json_(json), write_options_(write_options) {}
 
-  // An error has changed nothing.
+  // A command that returns an error has changed nothing.
   absl::Status Execute(std::string_view line);
   // After quit.
   bool done() const { return done_; }
@@ -43,7 +43,7 @@ class ShellSession {
     std::string_view name;
     std::string_view arguments;
     std::string_view summary;
-    size_t least, most;  // words behind the name
+    size_t least, most;  // words after the name
     absl::Status (ShellSession::*run)(const Words& words);
   };
   static const std::vector<Command>& Commands();

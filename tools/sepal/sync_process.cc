@@ -64,7 +64,7 @@ absl::Status DescriptorStream::Read(char* to, size_t size) {
 }
 
 absl::Status DescriptorStream::Write(std::string_view bytes) {
-  // What a pipe that is ready takes without waiting.
+  // The number of bytes that a ready pipe accepts without waiting.
   const size_t most = timeout_seconds_ == 0 ? SIZE_MAX : PIPE_BUF;
   while (!bytes.empty()) {
     RETURN_IF_ERROR(Await(out_, POLLOUT));
@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<SyncProcess>> SyncProcess::Start(const std::strin
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-  // A sync ignores SIGPIPE, which the command and what it runs would inherit.
+  // A sync ignores SIGPIPE; the command and its children must not inherit that.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;

@@ -15,10 +15,10 @@
 
 namespace sepal::tools {
 
-// Over descriptors, which it does not close. A write to a pipe whose reader is gone needs SIGPIPE to be ignored.
+// A channel over descriptors, which it does not close. SIGPIPE must be ignored, for writes to a pipe without a reader.
 class DescriptorStream final : public SyncChannel {
  public:
-  // DeadlineExceeded where the other side sends, or takes, nothing for so many seconds. 0: it waits.
+  // DeadlineExceeded if the other side sends or accepts nothing for so many seconds. 0: waits without a limit.
   DescriptorStream(int in, int out, double timeout_seconds) : in_(in), out_(out), timeout_seconds_(timeout_seconds) {}
   absl::Status Read(char* to, size_t size) override;
   absl::Status Write(std::string_view bytes) override;
@@ -26,7 +26,7 @@ class DescriptorStream final : public SyncChannel {
   bool timed_out() const { return timed_out_; }
 
  private:
-  // Until `descriptor` has one of the events of poll(2).
+  // Waits until `descriptor` has one of the events of poll(2).
   absl::Status Await(int descriptor, short events);
 
   const int in_;
@@ -44,8 +44,8 @@ class SyncProcess {
   SyncProcess& operator=(const SyncProcess&) = delete;
 
   SyncChannel* stream() { return &stream_; }
-  // Ends the pipes and waits for the process, which is terminated if it has timed out. Unavailable, with the command
-  // and how it ended, unless its exit status is 0. Ok when it is called again.
+  // Closes the pipes and waits for the process, which is terminated if it has timed out. Unavailable, with the command
+  // and its end, unless its exit status is 0. Ok when it is called again.
   absl::Status Finish();
 
  private:

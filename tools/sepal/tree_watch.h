@@ -1,11 +1,10 @@
-// What happens to a database between two looks at its manifest and its logs: for `sepal stats --watch`.
+// The changes of a database between two readings of its manifest and its logs: for `sepal db stats --watch`.
 //
-// Nothing is opened, locked or written, so that a look costs the program that has the database open nothing but the
-// reading of a manifest (at most some MiB). It tells what becomes durable in tables: flushes, compactions, what was
-// removed, the state of the levels. What only that program knows (reads, cache, throttling) is in the property
-// sepal.prometheus of its own.
+// Nothing is opened, locked or written: a reading costs only the reading of a manifest (at most some MiB), and does not
+// disturb the program that has the database open. It shows durable changes of tables: flushes, compactions, removals,
+// the state of the levels. Only that program knows reads, cache and throttling: its property sepal.prometheus has them.
 //
-// Exact as long as the manifest that was looked at goes on. Where a new one has begun, tables that came and went in
+// Exact as long as the same manifest is in use. After a change of manifests, tables that were created and removed in
 // between are not counted.
 #pragma once
 
@@ -29,7 +28,7 @@ struct TreeChange {
   uint64_t tables = 0, bytes = 0;
   uint64_t logs = 0, log_bytes = 0;  // files, and the space that they take; it is taken ahead of what is written
   uint64_t flushed_sequence = 0;     // the last sequence number that the manifest knows of
-  // Since the look before; zero at the first one.
+  // Since the previous reading; zero at the first one.
   uint64_t flushed_tables = 0, flushed_bytes = 0;
   uint64_t compacted_tables = 0, compacted_bytes = 0;  // that compactions wrote
   uint64_t moved_tables = 0;                           // to another level, without being rewritten
@@ -50,7 +49,7 @@ class TreeWatch {
   bool looked_ = false;
   FileNumber manifest_;
   size_t edits_seen_ = 0;
-  std::map<FileNumber, uint64_t> tables_;  // bytes, as of the last look
+  std::map<FileNumber, uint64_t> tables_;  // bytes, as of the last reading
 };
 
 }  // namespace sepal::tools

@@ -1,4 +1,4 @@
-// sst_dump: looks into table files. The logic is tools/sst_dump/sst_dump*.
+// sst_dump: inspects table files. The logic is tools/sst_dump/sst_dump*.
 #include <iostream>
 
 #include "tools/sst_dump/sst_dump.h"

@@ -41,7 +41,7 @@ void KeepWorse(absl::Status* kept, const absl::Status& status) {
   if (kept->ok() || (absl::IsDataLoss(status) && !absl::IsDataLoss(*kept))) *kept = status;
 }
 
-// Those that read whole tables and print a line for each.
+// The commands that read whole tables and print a line for each.
 bool IsLongAndQuiet(SstCommand command) { return command == SstCommand::kVerify || command == SstCommand::kCheck; }
 
 uint64_t BytesOf(const std::vector<std::string>& paths) {
@@ -65,13 +65,13 @@ void PrintError(const std::string& path, const SstDumpOptions& options, const ab
   out << ToLine(line) << "\n";
 }
 
-// The reader of tables says this of a file that may never have been one.
+// The table reader's error for a file that may never have been a table.
 constexpr std::string_view kNoTable = "not a table file";
 // Tables of other engines end with these bytes.
 constexpr std::pair<std::string_view, const char*> kOtherEnds[] = {{"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88", "RocksDB"},
                                                                    {"\x57\xfb\x80\x8b\x24\x75\x47\xdb", "LevelDB"}};
 
-// A file of another kind is the user's mistake, not damage. A name that only tables have tells the one from the other.
+// A file of another kind is the user's mistake, not damage. A name that only tables have distinguishes the two.
 absl::Status Judged(const std::string& path, const absl::Status& status) {
   if (!absl::IsDataLoss(status) || ToStd(status.message()).find(kNoTable) == std::string_view::npos) return status;
   std::ifstream file(path, std::ios::binary);
@@ -122,7 +122,7 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
   }
   uint64_t done = 0;
   for (const std::string& path : paths) {
-    // What is printed of a table that takes long goes above the progress.
+    // Output for a table that takes long goes above the progress.
     std::ostringstream lines;
     const absl::Status status = Judged(path, DumpTable(path, options, progress.has_value() ? lines : out));
     if (progress.has_value()) {

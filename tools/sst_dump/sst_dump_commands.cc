@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const std::string& path) 
   return TableReader::Open(std::move(options), std::move(file));
 }
 
-// Visits the entries that --from, --to, --prefix and --read_num leave.
+// Visits the entries that --from, --to, --prefix and --read_num select.
 template <class Visit>
 absl::Status ForEachEntry(const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options, Visit visit) {
   std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, TableReader::ReadKind::kUserNoFill);
@@ -226,7 +226,7 @@ absl::Status Verify(const std::string& path, const std::shared_ptr<TableReader>&
   return absl::OkStatus();
 }
 
-// Takes bytes and keeps their number.
+// Counts the bytes written to it.
 class CountingFile final : public WritableFile {
  public:
   absl::Status Append(std::string_view bytes) override {
@@ -420,8 +420,8 @@ absl::Status DumpTable(const std::string& path, const SstDumpOptions& options, s
   return absl::OkStatus();
 }
 
-// What the cache must hold of a table, so that no absent key reads from the disk, and one that is there reads its
-// block.
+// The parts of a table that must be in the cache so that an absent key reads nothing from the disk, and a present one
+// only its block.
 double MetadataBitsPerKey(const TableReader& reader) {
   const TableProperties& p = reader.properties();
   const uint64_t bytes = p.guard_bytes + p.leaf_page_bytes + reader.footer().root.size;

@@ -1,4 +1,4 @@
-// What sst_dump does with one table file.
+// The commands of sst_dump on one table file.
 #pragma once
 
 #include <iosfwd>
@@ -15,7 +15,7 @@ namespace sepal::tools {
 // One file: opens it, runs the command, prints. `DataLoss` stands for damage that was found.
 absl::Status DumpTable(const std::string& path, const SstDumpOptions& options, std::ostream& out);
 
-// What a table says of itself, as text of "name: value" lines and as JSON.
+// The properties of a table, as text of "name: value" lines and as JSON.
 std::string FormatProperties(const TableReader& reader, bool hex);
 nlohmann::json PropertiesJson(const TableReader& reader);
 

@@ -1,4 +1,4 @@
-// sst_dump's flags, under the names that RocksDB's has given them.
+// sst_dump's flags, with the names of RocksDB's sst_dump.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace sepal::tools {
 enum class SstCommand : uint8_t { kCheck, kScan, kRaw, kVerify, kRecompress, kIdentify, kFilters, kLayout, kNone };
 
 struct SstDumpOptions {
-  // Files, and directories, which stand for the tables in them.
+  // Files, and directories, which mean all tables in them.
   std::vector<std::string> inputs = {};
   SstCommand command = SstCommand::kCheck;
   std::string command_name = "check";
@@ -38,7 +38,7 @@ struct SstDumpOptions {
   uint64_t block_size = 4096;
 };
 
-// What is given as text and understood once all flags are known.
+// Values that are parsed once all flags are known.
 struct SstDumpTexts {
   std::vector<std::string> files = {}, codecs = {};
   std::string from = {}, to = {}, prefix = {};
@@ -48,7 +48,7 @@ struct SstDumpTexts {
 // As many as an option of the engine takes.
 CLI::Option* AddBlockBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
 
-// The flags; what is said of ignored ones goes to `err`. All must outlive the result.
+// The flags; notes on ignored ones go to `err`. All must outlive the result.
 std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* options, SstDumpTexts* texts, std::ostream& err);
 // Fills `options`; an exit code if the program should end now.
 std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpOptions* options, std::ostream& out,

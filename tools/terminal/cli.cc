@@ -41,7 +41,7 @@ std::string NearestFlag(const CLI::App& app, std::string_view flag) {
 
 constexpr std::string_view kSizeLetters = "BKMGTPE";
 
-// The number that `text` begins with, digits with or without a fraction, and what stands behind it in lower case.
+// The number at the beginning of `text`, digits with or without a fraction, and the rest in lower case.
 std::optional<std::pair<double, std::string>> NumberAndUnit(std::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   double number = 0;
@@ -57,7 +57,7 @@ std::optional<uint64_t> Whole(double number) {
   return static_cast<uint64_t>(number);
 }
 
-// "64MiB", "1g", "1.5 gib"; nullopt for what is none, or too large.
+// "64MiB", "1g", "1.5 gib"; nullopt for other texts and numbers that are too large.
 std::optional<uint64_t> SizeFrom(std::string_view text) {
   uint64_t bytes = 0;
   if (absl::SimpleAtoi(ToAbsl(text), &bytes)) return text.starts_with("-") ? std::nullopt : std::optional(bytes);
@@ -73,7 +73,7 @@ std::optional<uint64_t> SizeFrom(std::string_view text) {
   return Whole(std::ldexp(number, static_cast<int>(10 * power)));
 }
 
-// "1000", "10k", "1.5M", "1e6": powers of 1000; nullopt for what is no whole number.
+// "1000", "10k", "1.5M", "1e6": powers of 1000; nullopt for texts that are no whole number.
 std::optional<uint64_t> CountFrom(std::string_view text) {
   uint64_t count = 0;
   if (absl::SimpleAtoi(ToAbsl(text), &count)) return text.starts_with("-") ? std::nullopt : std::optional(count);
@@ -283,7 +283,7 @@ int SyncPath(const std::string& path, int flags) {
   return reason;
 }
 
-// All of WriteWhole but what is done when it fails.
+// WriteWhole without its cleanup after a failure.
 int WriteAndRename(const std::string& temporary, const std::string& path, const std::string& contents) {
   errno = 0;
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);

@@ -7,7 +7,7 @@
 
 namespace sepal::tools {
 
-// What it throws the stream catches, and is bad.
+// The stream catches this exception, and is then bad.
 InputBuffer::int_type InputBuffer::underflow() {
   ssize_t got = 0;
   do {

@@ -1,5 +1,5 @@
-// Reads a file descriptor for a stream. std::cin takes an error of reading for the end of its input; a stream of this
-// is bad() then, so that nobody makes something of half of an input.
+// Reads a file descriptor for a stream. std::cin treats a read error as the end of its input; a stream with this buffer
+// is then bad(), so that half of an input is never used as if it were all.
 #pragma once
 
 #include <streambuf>

@@ -32,7 +32,7 @@ LineEditor::LineEditor(std::string history_file) : history_file_(std::move(histo
 
 LineEditor::~LineEditor() {
   if (history_file_.empty()) return;
-  // Keys and values are nobody else's business.
+  // Keys and values must stay private to the user.
   const mode_t before = umask(077);
   write_history(history_file_.c_str());
   umask(before);

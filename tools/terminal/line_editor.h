@@ -1,5 +1,5 @@
-// Lines that a person types: edited, and remembered from one run to the next, where libedit was there at build time;
-// else as the terminal gives them.
+// Lines that a person types: with editing, and with a history over several runs, if libedit was there at build time;
+// otherwise as the terminal sends them.
 #pragma once
 
 #include <iosfwd>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostChoiceColumns = 40;
 
-// What CLI11 says of a value: "UINT:SIZE", "FLOAT:TIME", "TEXT:{leveldb,rocksdb}", "INT:INT in [1 - 64]".
+// CLI11's description of a value: "UINT:SIZE", "FLOAT:TIME", "TEXT:{leveldb,rocksdb}", "INT:INT in [1 - 64]".
 void TakeType(const std::string& type, Flag* flag) {
   const size_t open = type.find('{'), close = type.find('}');
   if (open != std::string::npos && close != std::string::npos) {

@@ -1,4 +1,4 @@
-// What manual pages and completion are made from: the flags and arguments of verbs and programs, as CLI11 has them.
+// The source of manual pages and completion: the flags and arguments of verbs and programs, as CLI11 has them.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ std::string BashCompletion();
 std::string ZshCompletion();
 std::string FishCompletion();
 
-// Manual pages: sepal(1), and those of its sister programs, by the names that installing gives them.
+// Manual pages: sepal(1), and those of the other programs under their installed names.
 std::string SepalPage();
 std::string DbBenchPage();
 std::string SstDumpPage();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kStallSeconds = 3;
 
-// Of standard error; 0 if that is not known.
+// The width of standard error's terminal; 0 if it is not known.
 size_t TerminalColumns() {
   winsize size = {};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
@@ -93,7 +93,7 @@ void Progress::Draw(uint64_t now_nanos) {
     return;
   }
   line = Bar(done, total_) + line;
-  // A line that the terminal breaks could not be drawn anew.
+  // A line that the terminal wraps could not be redrawn.
   if (const size_t columns = TerminalColumns(); columns > 1 && line.size() >= columns) line.resize(columns - 1);
   const size_t padding = width_ > line.size() ? width_ - line.size() : 0;
   err_ << '\r' << line << std::string(padding, ' ') << std::flush;

@@ -1,6 +1,6 @@
-// A line on standard error about how far a long job is.
+// A line on standard error with the progress of a long job.
 //
-// On a terminal it has a bar and is drawn anew ten times a second, also while nothing moves, so that a stall is seen.
+// On a terminal it has a bar and is redrawn ten times a second, also without progress, so that a stall is visible.
 // Elsewhere a line is printed every ten seconds. A thread of its own draws it: `Update` is a store.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace sepal::tools {
 
 class Progress {
  public:
-  // `total` 0: not known. A name that ends with "bytes" has its numbers with units. While it lives, `err` is written to
-  // through `Tell` alone.
+  // `total` 0: not known. With a name that ends with "bytes", numbers have units. During its life, `err` may be written
+  // only through `Tell`.
   Progress(std::string name, uint64_t total, std::ostream& err, bool terminal);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -34,7 +34,7 @@ class Progress {
 
   struct Pace {
     double rate = 0;           // a second, smoothed
-    double still_seconds = 0;  // how long nothing has moved
+    double still_seconds = 0;  // the time without progress
   };
   // The text of the line, and the bar before it.
   static std::string Format(const std::string& name, uint64_t done, uint64_t total, const Pace& pace);
@@ -60,11 +60,11 @@ class Progress {
   uint64_t moved_nanos_ ABSL_GUARDED_BY(mutex_);  // when `last_done_` changed
   uint64_t last_done_ ABSL_GUARDED_BY(mutex_) = 0;
   double rate_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t width_ ABSL_GUARDED_BY(mutex_) = 0;  // of the line that stands on the terminal
-  Thread drawer_;                             // last: begins when all else is there
+  size_t width_ ABSL_GUARDED_BY(mutex_) = 0;  // of the line on the terminal
+  Thread drawer_;                             // last: starts when all other members exist
 };
 
-// Whether standard error is a terminal on which a line can be drawn anew.
+// Whether standard error is a terminal on which a line can be redrawn.
 bool StandardErrorIsTerminal();
 
 }  // namespace sepal::tools

@@ -1,5 +1,5 @@
-// Colours: on a terminal only, and only where nothing says no (https://no-color.org). Text that is not painted never
-// has an escape sequence, so that what is piped is plain.
+// Colours: only on a terminal, and only if they are not switched off (https://no-color.org). Text without colours has
+// no escape sequences, so that piped output is plain.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +10,8 @@ namespace sepal::tools {
 
 enum class ColorChoice { kAuto, kAlways, kNever };
 
-// What decides: `no_color` and `term` are the environment's NO_COLOR and TERM; null: not set. A choice outdoes both.
+// Decides on colours: `no_color` and `term` are the environment's NO_COLOR and TERM; null: not set. An explicit choice
+// overrides both.
 bool WantsColor(ColorChoice choice, bool terminal, const char* no_color, const char* term);
 
 // Whether `stream` writes to a terminal: std::cout and std::cerr can, no other does.
@@ -20,7 +21,7 @@ class Paint {
  public:
   Paint() = default;
   explicit Paint(bool on) : on_(on) {}
-  // For what is written to `stream`.
+  // The colours for output to `stream`.
   static Paint For(const std::ostream& stream, ColorChoice choice);
 
   std::string Bold(std::string_view text) const { return With("1", text); }

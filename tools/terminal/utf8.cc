@@ -21,7 +21,7 @@ size_t CharacterSize(std::string_view bytes) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates and what lies beyond Unicode.
+  // Overlong forms, surrogates and numbers beyond Unicode.
   if (first == 0xE0 && byte(1) < 0xA0) return 0;
   if (first == 0xED && byte(1) >= 0xA0) return 0;
   if (first == 0xF0 && byte(1) < 0x90) return 0;
@@ -29,8 +29,8 @@ size_t CharacterSize(std::string_view bytes) {
   return length;
 }
 
-// Control characters (those of two bytes too, U+0080 to U+009F), the line and paragraph separators, and what turns the
-// direction of the text around it.
+// Control characters (those of two bytes too, U+0080 to U+009F), the line and paragraph separators, and characters that
+// change the direction of text.
 bool Acts(std::string_view character) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(character[at]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;

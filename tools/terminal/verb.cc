@@ -20,7 +20,7 @@ nlohmann::json ErrorJson(std::string_view command, int exit, const absl::Status&
   line["command"] = command;
   line["ok"] = false;
   line["exit_code"] = exit;
-  // Cancelled is how a verb says that it was called wrongly.
+  // A verb returns Cancelled if it was called wrongly.
   line["code"] =
       absl::StatusCodeToString(absl::IsCancelled(status) ? absl::StatusCode::kInvalidArgument : status.code());
   line["error"] = MessageOf(status);

@@ -1,7 +1,7 @@
 // A verb of the `sepal` command: its flags, its work, its place in a table of verbs.
 //
-// Streams: what was asked for goes to `out`, everything said about it to `err`. With --json, `out` gets JSON alone, one
-// object a line, each with `schema_version`; the verb's own, the last, has `command` and `ok` too, as an error has.
+// Streams: results go to `out`, messages to `err`. With --json, `out` gets only JSON, one object a line, each with
+// `schema_version`; the last, the verb's own, has `command` and `ok` too, as an error has.
 #pragma once
 
 #include <iosfwd>
@@ -24,8 +24,8 @@ struct Streams {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
-  Paint paint = {};      // of what goes to `out`
-  Paint err_paint = {};  // of what goes to `err`
+  Paint paint = {};      // for `out`
+  Paint err_paint = {};  // for `err`
 };
 
 class Verb {
@@ -38,7 +38,7 @@ class Verb {
   std::string name = {};
   bool json = false;
   std::string color = "auto";
-  // Set by a Run that has told of its error itself.
+  // Set by a Run that has reported its error itself.
   bool reported = false;
 
  protected:
@@ -87,18 +87,18 @@ std::vector<VerbEntry> ImportVerbs();
 std::vector<VerbEntry> ProgramVerbs();
 std::vector<VerbEntry> PaperVerbs();
 
-// The flags and arguments of `verb`, which `entry` has made: for parsing, and for what is generated from them.
+// The flags and arguments of `verb`, which `entry` has made: for parsing, and for help, manual and completion.
 std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb);
 
-// The exit code that a status stands for.
+// The exit code for a status.
 int ExitCodeOf(const absl::Status& status);
-// "NotFound: ..." without the code's name where the message says it: for people.
+// The error for people: "NotFound: ...", without the code's name if the message says it.
 std::string MessageOf(const absl::Status& status);
-// An error, as the object that --json prints of it.
+// The object that --json prints for an error.
 std::string ErrorLine(std::string_view command, int exit, const absl::Status& status);
 
-// For verbs that change much: ok with `yes`, or if the user says so; a usage error (InvalidArgument) where nobody can
-// be asked. `what` is a clause: "this rewrites every table of /db".
+// For verbs with large effects: ok with `yes`, or if the user agrees; a usage error (InvalidArgument) if there is no
+// terminal to ask on. `what` is a clause: "this rewrites every table of /db".
 absl::Status Confirm(const Streams& io, bool yes, std::string_view what);
 
 }  // namespace sepal::tools

@@ -1,4 +1,4 @@
 #include "sepal/abi.h"
 
-// What the library was compiled with.
+// The settings with which the library was compiled.
 extern "C" const char SEPAL_ABI_SYMBOL = 1;

@@ -1,4 +1,4 @@
-// Values on their way between this library and C.
+// Converts values between this library and C.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::optional<std::string_view> OptionalBytes(const char* end, size_t siz
   return BytesOf(end, size);
 }
 
-// Copies between a struct of this library and that of a caller whose compiler knew `size` bytes of it.
+// Copies between a struct of this library and that of a caller, whose compiler knew `size` bytes of it.
 template <class Struct>
 Struct FromCaller(const Struct* given, size_t size) {
   Struct whole = {};

@@ -1,5 +1,5 @@
-// What HyperLogLog sketches share, whatever their number of registers is: the rank of a hash, and the estimate of
-// O. Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017.
+// The common parts of HyperLogLog sketches of any number of registers: the rank of a hash, and the estimate of O. Ertl,
+// "New cardinality estimation algorithms for HyperLogLog sketches", 2017.
 #pragma once
 
 #include <cstdint>

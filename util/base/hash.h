@@ -1,4 +1,4 @@
-// Hashes and checksums. All are XXH3 (Y. Collet, xxhash.com); the names say what each is for.
+// Hashes and checksums. All are XXH3 (Y. Collet, xxhash.com); the names tell their uses.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// "Did you mean": the known word that is nearest to what was typed.
+// "Did you mean": the known word that is nearest to a mistyped one.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sepal {
 
-// The word of `known` that is nearest to `typed` by letters that are changed, missing, added or swapped with their
-// neighbour, or begins with it; empty if none does.
+// Returns the word of `known` that is nearest to `typed` by letters that are changed, missing, added or swapped with
+// their neighbour, or that begins with it; empty if none is near.
 std::string Nearest(const std::vector<std::string>& known, std::string_view typed);
 
 }  // namespace sepal

@@ -1,5 +1,5 @@
-// Tells a failure for want of the system's memory from one for want of disk space: both are ResourceExhausted, but
-// space is worth waiting for, and an operator looks for it elsewhere.
+// Distinguishes a lack of the system's memory from a lack of disk space: both are ResourceExhausted, but space is worth
+// waiting for, and an operator looks for it elsewhere.
 #pragma once
 
 #include "absl/status/status.h"

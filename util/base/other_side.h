@@ -1,5 +1,5 @@
-// Tells an error of another process, which came over a stream, from one of what is stored here: both may be DataLoss,
-// but only the second one asks for a repair.
+// Distinguishes an error of another process, received over a stream, from one of the local files: both may be DataLoss,
+// but only the second one calls for a repair.
 #pragma once
 
 #include "absl/status/status.h"

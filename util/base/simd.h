@@ -1,7 +1,7 @@
-// Chooses the vector form of code that has several (table/index/fence_search.h): AVX2 if this machine has it, unless
-// the environment variable SEPAL_SIMD names another one ("portable", "avx2", "avx512") that the machine has. Any other
-// value is ignored. The variable is for measurements and for tests, which must pass with each form.
-// Checksums of long inputs (util/base/vector_hash.h) take the portable form, or the widest vectors.
+// Chooses among several vector forms of code (table/index/fence_search.h): AVX2 if this machine has it, unless the
+// environment variable SEPAL_SIMD names another one ("portable", "avx2", "avx512") that the machine has. Any other
+// value is ignored. The variable is for measurements and for tests, which must pass with each form. Checksums of long
+// inputs (util/base/vector_hash.h) take the portable form, or the widest vectors.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ inline uint64_t MillisOf(std::chrono::system_clock::time_point time) {
   return millis < 0 ? 0 : static_cast<uint64_t>(millis);
 }
 
-// A time that the clock cannot show is the last that it can.
+// A time that the clock cannot represent becomes its last one.
 inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t millis) {
   using Wall = std::chrono::system_clock;
   const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();

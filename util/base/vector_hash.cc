@@ -31,7 +31,7 @@ __attribute__((target("avx2"))) uint64_t VectorHash(std::string_view bytes, uint
 bool HasVectorHash() {
   static const bool has = [] {
     if (UsedSimd() == SimdLevel::kPortable || &XXH3_64bits_withSeed_dispatch == nullptr) return false;
-    // The library makes its choice at the first call, which no other may be beside.
+    // The library makes its choice at the first call, which must not run concurrently with another.
     const std::string bytes(2048, 'x');
     for (const uint64_t seed : {0, 1}) {
       SEPAL_CHECK(VectorHash(bytes, seed) == XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed));

@@ -1,6 +1,6 @@
-// XXH3 of long inputs with the widest vectors of this machine, by code that the xxHash library chooses at run time;
-// what is compiled into this library uses those of every x86-64 machine. The checksum of a block of 4100 bytes takes
-// 110 ns with it and 165 without (micro_benchmark --benchmark_filter=BlockChecksum, and the same with
+// XXH3 of long inputs with the widest vectors of this machine, by code that the xxHash library chooses at run time; the
+// code compiled into this library uses vectors that every x86-64 machine has. The checksum of a block of 4100 bytes
+// takes 110 ns with it and 165 without (micro_benchmark --benchmark_filter=BlockChecksum, and the same with
 // SEPAL_SIMD=portable).
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace sepal {
 namespace {
 
-// A block alone of so many bytes makes the cache give way.
+// The size from which a single block makes the cache evict.
 constexpr size_t kLargePin = size_t{64} << 10;
 
 uint32_t GenerationOf(uint64_t meta) { return static_cast<uint32_t>(meta / CacheFrame::kGenerationUnit); }
@@ -29,7 +29,7 @@ bool TryPin(CacheFrame* frame, const CacheKey& key) {
 
 }  // namespace
 
-// Makes the first empty frame from `home` on the caller's. Null if it went round without meeting one, which takes other
+// Claims the first empty frame from `home` on for the caller. Null after a full round without one, which takes other
 // threads that fill and empty frames at the same pace.
 CacheFrame* BlockCache::Impl::Claim(size_t home) {
   size_t index = home;
@@ -49,7 +49,7 @@ CacheFrame* BlockCache::Impl::Claim(size_t home) {
   return nullptr;
 }
 
-// Takes back the traces of a block whose home is `home` and whose frame is `end`.
+// Removes the `displaced` counts of a block whose home is `home` and whose frame is `end`.
 void BlockCache::Impl::Undisplace(size_t home, size_t end) {
   for (size_t index = home; index != end; index = After(index)) {
     frames[index].displaced.fetch_sub(1, std::memory_order_relaxed);

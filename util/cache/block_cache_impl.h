@@ -1,9 +1,9 @@
-// The inside of the block cache (util/cache/block_cache.h): a clock cache without locks, after ideas of RocksDB's
+// The implementation of the block cache (util/cache/block_cache.h): a lock-free clock cache, after ideas of RocksDB's
 // HyperClockCache (P. Dillinger, 2022).
 //
-// The table is an array of frames, a power of two of them, probed linearly from a block's home. `displaced` of a frame
+// The table is an array of frames, a power of two of them, probed linearly from a block's home. A frame's `displaced`
 // counts the blocks that lie beyond it although their home is at it or before it, so that a search may stop at the
-// first frame that displaced nothing. Everything that decides about a frame is in the one word `meta`:
+// first frame that displaced nothing. Everything that determines a frame's state is in the one word `meta`:
 //
 // | state   | references      | what the frame holds                                                       |
 // |---------|-----------------|----------------------------------------------------------------------------|
@@ -29,28 +29,28 @@
 // | owned -> visible | TryMove    | add state, clock and a generation       | release | the bytes lie elsewhere          |
 // | alone: freed     | UnpinAlone | subtracted the last reference           | acquire | sees that all reads have ended   |
 //
-// A *stray* is a reference that a thread took of a frame that was no longer visible, or had got another key, and gives
-// back at once. So no transition stores `meta`: all are read-modify-write operations that keep the references,
-// which also makes every acquire see all releases before it. A key is compared twice, first as a guess without a
-// reference and then with one, when it cannot change.
+// A *stray* is a reference that a thread took to a frame that was no longer visible, or had another key by then, and
+// drops at once. So no transition stores `meta`: all are read-modify-write operations that keep the references, which
+// also makes every acquire see all releases before it. A key is compared twice: first as a guess without a reference,
+// and then with one, when it cannot change.
 //
 // A *peek* takes no reference: it reads `meta`, then the other fields (acquire; owners store them with release), then
-// `meta` again. Had any field been another owner's, the second look would see a later generation. The bytes it saw are
+// `meta` again. If any field had been another owner's, the second read would see a later generation. The bytes are
 // freed only once the epoch in which the block was evicted has passed. While a reader that stays inside holds back many
-// such bytes, blocks that are inserted are frames alone, whose bytes need no epoch; so nothing has to be evicted for
+// such bytes, inserted blocks get frames outside the table, whose bytes need no epoch; so nothing must be evicted for
 // them.
 //
-// Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
-// unnoticed; what cannot be had by evicting is a frame alone.
+// Memory is charged, and a place in the table reserved, before a frame is claimed, so that the limits are never
+// exceeded unnoticed; a block for which eviction makes no room gets a frame outside the table.
 //
-// Evictions leave free pieces in every chunk of the block heap. Once they are many, Shrink moves blocks out of chunks
-// of which least is used, so that these go back to the system (docs/internals/decisions/0031).
+// Evictions leave free pieces in every chunk of the block heap. Once there are many, Shrink moves blocks out of the
+// least used chunks, which then go back to the system (docs/internals/decisions/0031).
 //
-// The hand goes over the frames in one of two ways (util/cache/eviction_policy.h). While too many blocks are on
-// probation, it evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the
+// The hand passes over the frames in one of two modes (util/cache/eviction_policy.h). While too many blocks are on
+// probation, it evicts those, or trusts those that were found, and skips all others. Otherwise it ages and evicts the
 // others, and evicts none on probation.
 //
-// The public functions stand in block_cache.cc, evictions in block_eviction.cc.
+// The public functions are in block_cache.cc, evictions in block_eviction.cc.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,7 @@ inline uint64_t ReferencesOf(uint64_t meta) { return meta & CacheFrame::kReferen
 struct BlockCache::Impl {
   static constexpr size_t kFewestFrames = 64;
   static constexpr size_t kMostFrames = size_t{1} << 31;
-  // The table's share of an entry, at the load that the table is sized for.
+  // The table's bytes for each entry, at the load that the table is sized for.
   static constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 
   Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochGroup* group, bool simulates)
@@ -114,13 +114,13 @@ struct BlockCache::Impl {
     return {.word = generation * CacheFrame::kGenerationUnit + IndexOf(frame) + 1};
   }
 
-  // Where the names of a new part's files begin.
+  // Returns where the file names of a new part begin.
   uint64_t NextPart() {
     const uint64_t part = parts.fetch_add(1, std::memory_order_relaxed) + 1;
     return std::min(part, kPartsEnd / kFilesOfPart) * kFilesOfPart;
   }
   size_t UsedBytes() const;
-  // `body(frame)` for every frame that may hold a block.
+  // Calls `body(frame)` for every frame that may hold a block.
   template <typename Body>
   void ForEachClaimed(const Body& body) {
     claimed.ForEach([&](size_t index) { body(&frames[index]); });
@@ -146,23 +146,23 @@ struct BlockCache::Impl {
   const size_t frame_count;
   const int home_shift;
   const size_t most_blocks;
-  const MappedMemory memory;  // zero bytes are empty frames
+  const MappedMemory memory;  // zeroed bytes are empty frames
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{uint64_t{1} << 63};
-  std::atomic<uint64_t> parts{0};  // that there were so far
+  std::atomic<uint64_t> parts{0};  // the number of parts so far
   ClaimedFrames claimed;
   EvictionPolicy admission;
-  // Frames that are not empty, and those that inserts are about to claim.
+  // Frames that are not empty, including those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
-  SweepLimit sweep_limit{frame_count};  // of inserts
+  SweepLimit sweep_limit{frame_count};  // for inserts
 
-  std::atomic<bool> drains{false};                    // one thread at a time
-  WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // that thread's
+  std::atomic<bool> drains{false};                    // set by the one thread that drains
+  WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // used by that thread
 
   RetiredBlocks retired;
 
-  Mutex gone_mutex;  // a leaf: nothing is called with it held
+  Mutex gone_mutex;  // a leaf lock: nothing is called with it held
   std::vector<uint64_t> gone ABSL_GUARDED_BY(gone_mutex);
 };
 

@@ -1,4 +1,4 @@
-// How the block cache gives blocks up: for an insert that needs room, and to give memory back to the system.
+// Evictions from the block cache: to make room for an insert, and to return memory to the system.
 #include <algorithm>
 
 #include "util/cache/block_cache_impl.h"
@@ -6,13 +6,13 @@
 namespace sepal {
 namespace {
 
-// Frames that a sweep takes on at once.
+// The number of frames that a sweep claims at once.
 constexpr size_t kSweepFrames = 8;
-// Evicted bytes that readers hold back, as a share of the limit, beyond which no leaf page or guard is kept; data
-// blocks are not beyond three quarters of that, so that what many reads want is not read again and again.
+// The share of the limit for evicted bytes that readers hold back. Beyond it no leaf page or guard is cached; beyond
+// three quarters of it no data block, so that the pages that many reads need are not read again and again.
 constexpr size_t kRetiredShare = 16;
-// What may be free in the block heap's chunks, as shares of the limit: a walk over all frames begins above both
-// together, or a chunk and the first, and leaves the first.
+// Shares of the limit that may be free in the block heap's chunks: a walk over all frames begins when more is free than
+// both together (or than the first plus a chunk), and leaves the first.
 constexpr size_t kFreeShareKept = 64, kFreeShareToStart = 64;
 
 uint64_t ClockOf(uint64_t meta) { return (meta & CacheFrame::kClockMask) / CacheFrame::kClockUnit; }
@@ -37,7 +37,7 @@ bool BlockCache::Impl::InRoom() const {
   return UsedBytes() <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
 }
 
-// Evicts until there is room, for an insert.
+// Evicts until there is room for an insert.
 bool BlockCache::Impl::MakeRoom() {
   if (InRoom()) return true;
   if (sweep_limit.none()) return WalkForRoom();
@@ -46,13 +46,13 @@ bool BlockCache::Impl::MakeRoom() {
   return made;
 }
 
-// Gives up after as many rounds of the hand as the most used block outlives in both ways of going, or a round of each
-// way in which nothing could be evicted or aged.
+// Gives up after as many rounds of the hand as the most used block survives in both modes, or after a round in each
+// mode that evicted and aged nothing.
 bool BlockCache::Impl::WalkForRoom() {
   size_t progress = 0;
   size_t idle_rounds = 0;
   for (size_t swept = 0; !InRoom();) {
-    // After a round for nothing the other way: what it would evict may be pinned.
+    // After an idle round the other mode is tried, because the blocks that this one would evict may be pinned.
     progress += Sweep(admission.ProbationIsOverFull() != (idle_rounds == 1));
     swept += kSweepFrames;
     if (swept % frame_count != 0) continue;
@@ -67,7 +67,8 @@ bool BlockCache::Impl::WalkForRoom() {
   return true;
 }
 
-// Goes half of it each way: which half changes with the rounds of the hand, so that every block is come by both ways.
+// Uses each mode for half of the frames. The halves swap with each round of the hand, so that both modes reach every
+// block.
 bool BlockCache::Impl::SweepForRoom(size_t most_frames) {
   for (size_t swept = 0; !InRoom(); swept += kSweepFrames) {
     if (swept >= most_frames) return false;
@@ -116,8 +117,8 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
   return progress;
 }
 
-// Empties a frame that was seen visible and without references as `meta`, if it still is. `remember`: the block may be
-// wanted again.
+// Empties a frame that was seen as `meta`, visible and without references, if it has not changed. `remember`: the block
+// may be wanted again.
 bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta, bool remember) {
   const bool on_probation = (meta & CacheFrame::kProbation) != 0;
   const uint64_t owned =
@@ -144,9 +145,9 @@ void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remembe
   if (remember) admission.Evicted(hash, on_probation);
 }
 
-// Has a data block, or else a leaf page or guard, that nobody refers to leave its chunk, if that is one of `out_of` and
-// still drains. Where the heap has no room for it, a data block is evicted and another one stays: their sizes are
-// seldom the same. False if another thread is about to use the frame.
+// Moves an unreferenced block out of its chunk, if that is one of `out_of` and still drains: a data block if
+// `data_blocks`, else a leaf page or guard. If the heap has no room for it, a data block is evicted, and another one
+// stays, because sizes rarely match. Returns false if another thread is about to use the frame.
 bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks) {
   uint64_t meta = frame->meta.load(std::memory_order_acquire);
   if (StateOf(meta) != CacheFrame::kVisible || !out_of.Holds(frame->data.load(std::memory_order_acquire))) return true;
@@ -177,7 +178,7 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
   return true;
 }
 
-// Leaf pages and guards last: then drained chunks have whole spans free. Looks once more at a frame that is in use.
+// Moves leaf pages and guards last, when drained chunks have whole free spans. Tries twice for a frame that is in use.
 void BlockCache::Impl::DrainHeap() {
   if (Scheduler::Current() != nullptr && !drains_in_simulation) return;
   BlockHeap& heap = BlockHeap::OfProcess();

@@ -1,5 +1,5 @@
-// What keeps an eviction from looking at more frames than is worth it: which frames were ever used, how many an insert
-// looks at for room, and when another walk over all of them pays.
+// Limits how many frames an eviction searches: only frames that were ever used, a limited number for each insert, and
+// all of them only when another walk is worthwhile.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace sepal {
 
-// The frames that were ever claimed, in groups of 64: a walk over all blocks looks at no others.
+// The frames that were ever claimed, in groups of 64, so that a walk over all blocks visits no others.
 //
 // A bit is set before its frame is published and never cleared, so that a thread that knows of a block finds its bit.
 // Safe for concurrent use.
@@ -27,7 +27,7 @@ class ClaimedFrames {
     std::atomic<uint64_t>& word = words_[group / 64];
     if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
   }
-  // `body(frame)` for every frame of the groups.
+  // Calls `body(frame)` for every frame of the groups.
   template <typename Body>
   void ForEach(const Body& body) const {
     for (size_t i = 0; i < words_.size(); ++i) {
@@ -42,21 +42,22 @@ class ClaimedFrames {
   std::vector<std::atomic<uint64_t>> words_;
 };
 
-// How many frames an insert, or a large pin, looks at for room. What a walk over all of them could not evict, as pinned
-// blocks, the next walk is unlikely to: after one in vain, inserts give up after few frames, until they get room again.
+// How many frames an insert, or a large pin, searches for room. If a walk over all blocks could not evict some, such as
+// pinned ones, the next walk is unlikely to: after a failed walk, inserts give up after few frames, until they find
+// room again.
 //
-// Safe for concurrent use. When two threads report at once, the limit may grow or fall once less.
+// Safe for concurrent use. If two threads report at once, the limit may grow or shrink once less.
 class SweepLimit {
  public:
   static constexpr size_t kFewest = 1024;
 
   explicit SweepLimit(size_t frames) : frames_(frames), most_(frames) {}
 
-  // Whether all frames may be looked at, as often as it takes.
+  // Returns whether all frames may be searched, repeatedly.
   bool none() const { return most() >= frames_; }
   size_t most() const { return most_.load(std::memory_order_relaxed); }
   void WalkedInVain() { most_.store(kFewest, std::memory_order_relaxed); }
-  // After a look at most() frames at most.
+  // Reports a search of at most most() frames.
   void Swept(bool made_room) {
     most_.store(made_room ? 2 * most() : std::max(most() / 2, kFewest), std::memory_order_relaxed);
   }
@@ -66,22 +67,22 @@ class SweepLimit {
   std::atomic<size_t> most_;
 };
 
-// When a walk pays again after one that gave nothing. What it could not move (pinned blocks, other caches' blocks) the
-// next walk is unlikely to: each that gave nothing doubles the calls that pass up to the next one, unless clearly more
-// is to be gained by then.
+// Decides when to walk again after a walk without effect. The next walk is unlikely to move what that could not (pinned
+// blocks, other caches' blocks): each walk without effect doubles the number of calls before the next one, unless
+// clearly more can be gained by then.
 //
 // Not safe for concurrent use.
 class WalkBackoff {
  public:
-  // `more_bytes`: what is clearly more.
+  // `more_bytes`: how much counts as clearly more.
   explicit WalkBackoff(size_t more_bytes) : more_bytes_(more_bytes) {}
 
-  // `bytes` may be gained at most.
+  // `bytes`: the most that a walk may gain.
   bool ShouldWalk(size_t bytes) {
     if (in_vain_ == 0 || bytes >= left_bytes_ + more_bytes_) return true;
     return ++calls_ >= uint32_t{1} << std::min(in_vain_, kMostDoublings);
   }
-  // `left_bytes` may still be gained.
+  // `left_bytes`: what may still be gained.
   void Walked(bool gave_something, size_t left_bytes) {
     in_vain_ = gave_something ? 0 : in_vain_ + 1;
     left_bytes_ = left_bytes;
@@ -92,7 +93,7 @@ class WalkBackoff {
   static constexpr uint32_t kMostDoublings = 6;
 
   const size_t more_bytes_;
-  uint32_t in_vain_ = 0;  // the last walks that gave nothing
+  uint32_t in_vain_ = 0;  // consecutive walks without effect
   size_t left_bytes_ = 0;
   uint32_t calls_ = 0;  // since the last walk
 };

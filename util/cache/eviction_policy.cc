@@ -5,10 +5,10 @@
 namespace sepal {
 namespace {
 
-// Bounds of the share of data blocks that may be on probation, in parts of 20.
+// Limits of the share of data blocks that may be on probation, in twentieths.
 constexpr int64_t kLeastShare = 1;
 constexpr int64_t kMostShare = 18;
-// How much the share grows, and shrinks, with a block that comes back, in halves of a block.
+// How much the share grows, or shrinks, for each block that comes back, in halves of a block.
 constexpr int64_t kGrowth = 1;
 constexpr int64_t kShrinkage = 2;
 

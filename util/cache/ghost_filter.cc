@@ -16,7 +16,7 @@ GhostFilter::GhostFilter(size_t capacity)
     : lines_(LinesFor(capacity)),
       most_added_(std::max<size_t>(capacity / 2, 1)),
       memory_(MemoryBytes(capacity)),
-      words_(reinterpret_cast<Word*>(memory_.data())) {}  // zero bytes are atomics of 0
+      words_(reinterpret_cast<Word*>(memory_.data())) {}  // zeroed bytes are atomics of 0
 
 // The high bits of the hash choose the line, the low ones the bits in it.
 GhostFilter::Word* GhostFilter::LineOf(unsigned generation, uint64_t hash) const {

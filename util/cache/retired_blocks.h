@@ -1,8 +1,8 @@
-// Blocks that a cache has evicted, but that readers inside an epoch guard may still be looking at.
+// Blocks that a cache has evicted while readers inside an epoch guard may still use them.
 //
-// They are freed once the epoch has passed in which they were evicted, and are charged to nobody until then. A reader
-// that stays inside for long (the system took its processor away, or it waits for the disk) holds back all that others
-// evict meanwhile: so the cache asks `MoreThan` before it evicts for a new block.
+// They are freed once the epoch of their eviction has passed, and are not charged until then. A reader that stays
+// inside for long (preempted, or waiting for the disk) holds back everything that others evict meanwhile; so the cache
+// calls `MoreThan` before it evicts for a new block.
 //
 // Safe for concurrent use. Retiring takes a short lock.
 #pragma once
@@ -19,28 +19,28 @@ namespace sepal {
 
 class RetiredBlocks {
  public:
-  // `epochs` must outlive it; null: nobody looks, and blocks are freed at once.
+  // `epochs` must outlive it; if null, there are no such readers, and blocks are freed at once.
   explicit RetiredBlocks(EpochGroup* epochs) : epochs_(epochs) {}
-  // Frees them all: requires that no reader is inside.
+  // Frees all blocks: requires that no reader is inside.
   ~RetiredBlocks();
   RetiredBlocks(const RetiredBlocks&) = delete;
   RetiredBlocks& operator=(const RetiredBlocks&) = delete;
 
-  // Takes a block of a BlockBuffer that no new reader can find (EpochDomain::Stamp says in which order).
+  // Takes a block of a BlockBuffer that new readers cannot find (EpochDomain::Stamp requires that order).
   void Add(char* data, size_t size);
-  // Whether more than `most_bytes` wait, for which the caller does not keep a block of `size` bytes. Costs a load where
-  // they do not.
+  // Returns whether more than `most_bytes` wait; if so, the caller does not cache its block of `size` bytes. Costs a
+  // load if not.
   bool MoreThan(size_t most_bytes, size_t size) {
     if (bytes_.load(std::memory_order_relaxed) <= most_bytes) [[likely]]
       return false;
     Count(size);
     return bytes_.load(std::memory_order_relaxed) > most_bytes;
   }
-  // Frees what nobody can be looking at any more.
+  // Frees what no reader can be using any more.
   void Free();
 
  private:
-  // Bytes that came, or were not kept, after which it looks what may be freed.
+  // After this many bytes that were retired, or not cached, it checks what can be freed.
   static constexpr size_t kBytesToLook = size_t{128} << 10;
 
   struct Block {
@@ -49,13 +49,13 @@ class RetiredBlocks {
     size_t size;
   };
   void Count(size_t size);
-  // Whether it is time to look, after `size` bytes more.
+  // Returns whether it is time to check, after `size` more bytes.
   bool ShouldLook(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   EpochGroup* const epochs_;
-  std::atomic<size_t> bytes_{0};  // not freed yet, be it that a thread is about to
+  std::atomic<size_t> bytes_{0};  // not freed yet, or about to be freed by a thread
   Mutex mutex_;
-  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);  // oldest first
   size_t bytes_since_look_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

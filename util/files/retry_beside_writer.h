@@ -7,9 +7,9 @@
 
 namespace sepal {
 
-// Beside a live writer, files appear, grow and disappear between two looks, which can be mistaken for damage or for a
-// missing database. `look` returns a StatusOr; while it finds such a problem, it is called again, at most 8 times. A
-// result on which the last two looks agree is returned. If they never agree, the writer changed the files every time:
+// Beside a live writer, files appear, grow and disappear during an examination, which can be mistaken for damage or for
+// a missing database. `look` returns a StatusOr; while it finds such a problem, it is called again, at most 8 times. A
+// result that two consecutive calls agree on is returned. If they never agree, the writer changed the files every time:
 // `Aborted`.
 template <typename Look>
 auto RetryBesideWriter(Look look) -> decltype(look()) {

@@ -13,7 +13,7 @@
 namespace sepal {
 namespace {
 
-// More gain next to nothing.
+// More threads gain almost nothing.
 constexpr size_t kMostSyncThreads = 8;
 // Fewer files are not worth a thread of their own.
 constexpr size_t kFilesPerSyncThread = 4;
@@ -29,7 +29,7 @@ class SharedFiles {
       if (synced.ok()) [[likely]]
         continue;
       MutexLock lock(&mutex_);
-      // A full disk is tried again, which must not hide what is no reason to.
+      // A full disk is tried again, so it must not hide errors that are not.
       if (status_.ok() || absl::IsResourceExhausted(status_)) status_ = synced;
     }
   }
@@ -50,7 +50,7 @@ class SharedFiles {
 }  // namespace
 
 absl::Status SyncManyByThreads(std::span<WritableFile* const> files) {
-  // The disk writes all of them while the first is waited for.
+  // The disk writes all of them while this thread waits for the first.
   if (files.size() > 1) {
     for (WritableFile* const file : files) RETURN_IF_ERROR(file->SyncRange(0, file->Size()));
   }

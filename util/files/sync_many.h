@@ -1,6 +1,6 @@
 // How `Directory::SyncMany` syncs to the operating system: in a few threads, or in the calling one if no other is
-// available. What is synced side by side shares the file system's journal and the flush of the disk's cache; each file
-// that is synced by itself waits for its own. io_uring is no help: it was several times slower. Safe for concurrent use.
+// available. Concurrent syncs share a commit of the file system's journal and a flush of the disk's cache; single syncs
+// wait for one each. io_uring is no help: it was several times slower. Safe for concurrent use.
 #pragma once
 
 #include <span>

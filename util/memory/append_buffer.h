@@ -1,7 +1,7 @@
-// Bytes that are put one after another and then read, in one piece that grows by doubling. Unlike in a string, what has
-// not been written is not initialised. Move-only; one thread.
+// Bytes that are appended and then read, in one piece that grows by doubling. Unlike in a string, unwritten bytes are
+// not initialised. Move-only; used by one thread.
 //
-// With a pool the memory is of those before, and goes to those that come.
+// With a pool, memory is reused from and for other buffers.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,13 @@ class AppendBuffer {
   bool empty() const { return size_ == 0; }
   size_t capacity() const { return memory_.size(); }
 
-  // Room for `bytes` behind what there is, for the caller to write. Good until the next call.
+  // Returns room for `bytes` after the present ones, for the caller to write; valid until the next call.
   char* Room(size_t bytes) {
     if (memory_.size() - size_ < bytes) [[unlikely]]
       Grow(bytes);
     return memory_.data() + size_;
   }
-  // What was written there belongs to the buffer from now on.
+  // Adds `bytes` that were written there to the buffer.
   void Extend(size_t bytes) {
     SEPAL_DCHECK(bytes <= memory_.size() - size_);
     size_ += bytes;
@@ -45,13 +45,13 @@ class AppendBuffer {
     std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
     size_ += bytes.size();
   }
-  // What is behind the first `bytes` moves to the front.
+  // Removes the first `bytes`; the rest moves to the front.
   void DropFront(size_t bytes) {
     SEPAL_DCHECK(bytes <= size_);
     size_ -= bytes;
     std::memmove(memory_.data(), memory_.data() + bytes, size_);
   }
-  // The memory stays, unless it is more than `most_kept`.
+  // Empties the buffer. Keeps the memory, unless it is more than `most_kept`.
   void Clear(size_t most_kept = ~size_t{0}) {
     size_ = 0;
     if (memory_.size() > most_kept) Free();
@@ -59,7 +59,7 @@ class AppendBuffer {
 
  private:
   static constexpr size_t kLeastBytes = 256;
-  // Of a pool's memory: pieces of few sizes, so that one fits where another was.
+  // Pieces from a pool have few sizes, so that one fits where another was.
   static constexpr size_t kPooledStepBytes = size_t{64} << 10;
 
   void Grow(size_t bytes) {

@@ -9,12 +9,13 @@
 namespace sepal {
 namespace {
 
-// Chunks are multiples of this. An arena that holds less than four has none: each piece has memory of its own.
+// Chunks are multiples of this. An arena that holds less than four of them has no chunks: each piece is allocated
+// separately.
 constexpr size_t kSmallestChunkBytes = 512;
 constexpr size_t kLargestChunkBytes = size_t{1} << 20;
-// The last chunks before huge pages are this large or larger.
+// The last chunks before huge pages have at least this size.
 constexpr size_t kPieceBeforeHugePages = size_t{768} << 10;
-// The allocator's own words before a chunk.
+// The allocator's header of a chunk.
 constexpr size_t kChunkOverhead = 16;
 
 size_t NextChunkBytes(size_t held) {
@@ -39,7 +40,7 @@ std::string_view Arena::Copy(std::string_view bytes) {
 char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
   SEPAL_CHECK(alignment > 0 && alignment <= 4096 && (alignment & (alignment - 1)) == 0);
   bytes = std::max<size_t>(bytes, 1);
-  // Chunks are aligned themselves.
+  // Chunks themselves are aligned.
   const size_t needed = bytes + (alignment > static_cast<size_t>(kChunkAlignment) ? alignment - 1 : 0);
   SEPAL_CHECK(needed >= bytes);
   const size_t chunk_bytes = NextChunkBytes(memory_bytes());
@@ -59,7 +60,7 @@ char* Arena::NewChunk(size_t bytes, std::vector<LargeBuffer>* large) {
   if (bytes >= kLeastMappedBytes) {
     const bool pooled = pool_ != nullptr && large == &grown_chunks_;
     chunk = large->emplace_back(pooled ? pool_->Take(bytes) : LargeBuffer(bytes)).data();
-    // So that a writer does not wait for the huge page that comes next.
+    // Prepared now, so that a writer does not wait for the huge page that comes next.
     if (pooled && bytes >= kPieceBeforeHugePages) pool_->Prepare(MappedMemory::kHugePageBytes);
   } else {
     chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();

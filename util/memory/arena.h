@@ -1,12 +1,13 @@
-// Memory that is handed out piece by piece and given back all at once.
+// Memory that is allocated piece by piece and freed all at once.
 //
-// Chunks are about a quarter of what is held, up to 1 MiB, and are huge pages from then on, so that at most about a
-// fifth of an arena is unused; all but the first half MiB goes back to the system with the arena. A piece that would
-// waste much of a chunk gets memory of its own: so do all of the first 2 KiB, since there may be thousands of arenas
-// with a few pieces each. What is held is charged to a memory budget, where one is given.
+// A chunk has about a quarter of the memory held so far, up to 1 MiB, and chunks are huge pages from then on, so that
+// at most about a fifth of an arena is unused; all but the first half MiB returns to the system with the arena. A piece
+// that would waste much of a chunk is allocated separately, as are all of the first 2 KiB, because there may be
+// thousands of arenas with a few pieces each. The memory is charged to a budget, if one is given.
 //
-// One thread allocates at a time; `memory_bytes` may be read by any. Pieces stay where they are until the arena goes;
-// other threads may use them once their addresses were published to them. Nothing is constructed or destroyed in them.
+// One thread allocates at a time; any thread may read `memory_bytes`. Pieces stay in place until the arena is
+// destroyed; other threads may use them once their addresses were published. Nothing is constructed or destroyed in
+// them.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,14 @@ namespace sepal {
 
 class Arena {
  public:
-  // `budget` and `pool`, where large chunks come from and go to, may be null; else they must outlive the arena.
+  // `budget`, and `pool`, with which large chunks are exchanged, may be null; otherwise they must outlive the arena.
   explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables, ReadyPages* pool = nullptr)
       : budget_(budget), part_(part), pool_(pool) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // `bytes` uninitialised bytes at any address; never null, not even for 0.
+  // Returns `bytes` uninitialised bytes at any address; never null, not even for 0.
   char* Allocate(size_t bytes) {
     if (bytes <= static_cast<size_t>(end_ - next_) && bytes > 0) [[likely]] {
       char* piece = next_;
@@ -52,15 +53,15 @@ class Arena {
     }
     return AllocateSlowly(bytes, alignment);
   }
-  // A copy of `bytes` in the arena.
+  // Returns a copy of `bytes` in the arena.
   std::string_view Copy(std::string_view bytes);
 
-  // What the arena holds of memory: its chunks, used or not.
+  // The memory that the arena holds: its chunks, used or not.
   size_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
 
  private:
   char* AllocateSlowly(size_t bytes, size_t alignment);
-  // A large one goes into `large`.
+  // A large one is added to `large`.
   char* NewChunk(size_t bytes, std::vector<LargeBuffer>* large);
 
   MemoryBudget* const budget_;
@@ -68,15 +69,15 @@ class Arena {
   ReadyPages* const pool_;
   char* next_ = nullptr;
   char* end_ = nullptr;
-  // Chunks begin at multiples of a cache line, so that how much is skipped to align a piece, and with it the sum of
-  // memory, does not depend on addresses: a simulation comes out the same every time.
+  // Chunks begin at multiples of a cache line, so that the bytes skipped for alignment, and thereby the sum of memory,
+  // do not depend on addresses: simulations stay reproducible.
   static constexpr std::align_val_t kChunkAlignment{64};
   struct FreeChunk {
     void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
   };
   std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
   std::vector<LargeBuffer> grown_chunks_;  // the last ones are huge pages
-  std::vector<LargeBuffer> lone_chunks_;   // for one piece each
+  std::vector<LargeBuffer> lone_chunks_;   // one piece each
   std::atomic<size_t> memory_bytes_{0};
 };
 

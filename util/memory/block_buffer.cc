@@ -10,8 +10,8 @@ namespace sepal {
 
 namespace {
 
-// A block of this size holds a value that no cache keeps. Its memory comes from the system and goes back to it: malloc
-// keeps what is freed of such sizes, several times what is in use.
+// A block of this size holds a value that no cache keeps. Its memory is mapped and unmapped directly: malloc would keep
+// freed memory of such sizes, several times as much as is in use.
 constexpr size_t kLargeBlockBytes = size_t{256} << 10;
 
 char* AllocateLargeBlock(size_t alignment, size_t bytes) {

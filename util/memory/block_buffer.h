@@ -1,5 +1,5 @@
-// Bytes of a block on their way into the cache, aligned to a cache line, readable for 64 bytes past the end (so that
-// vector loads need no care). Move-only.
+// The bytes of a block on its way into the cache, aligned to a cache line, and readable for 64 bytes past the end (so
+// that vector loads need no special cases). Move-only.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class BlockBuffer {
   BlockBuffer& operator=(BlockBuffer&& other) noexcept;
   ~BlockBuffer() { Clear(); }
 
-  // Frees what there is.
+  // Frees the memory.
   void Clear() {
     if (data_ != nullptr) Free(std::exchange(data_, nullptr), std::exchange(size_, 0));
   }
@@ -30,27 +30,27 @@ class BlockBuffer {
   char* data() { return data_; }
   std::string_view view() const { return {data_, size_}; }
   size_t size() const { return size_; }
-  // What a buffer of `size` bytes takes of memory, the allocator's share included.
+  // Returns the memory that a buffer of `size` bytes takes, the allocator's share included.
   static constexpr size_t ChargeFor(size_t size) {
     const size_t bytes = Padded(size);
     return bytes <= BlockHeap::kLargestPiece ? BlockHeap::SizeFor(bytes) : bytes + kMallocBytes;
   }
   size_t charge() const { return data_ == nullptr ? 0 : ChargeFor(size_); }
-  // Gives the memory to the caller, who frees it with Free, and the size that it had.
+  // Hands the memory to the caller, which frees it with Free and the size that it had.
   char* Release() {
     size_ = 0;
     return std::exchange(data_, nullptr);
   }
-  // Nothing, for null.
+  // Does nothing for null.
   static void Free(char* data, size_t size);
-  // A copy of a buffer's bytes outside of the heap's draining chunks, for the caller to free; `data` itself if it does
-  // not lie in one any more; null where there is no room that is mapped. `from_drained`: draining chunks have such
-  // room.
+  // Returns a copy of a buffer's bytes outside of the heap's draining chunks, for the caller to free; `data` itself if
+  // it is no longer in such a chunk; null if no mapped room is left. `from_drained`: room in draining chunks may be
+  // used.
   static char* CopyElsewhere(char* data, size_t size, bool from_drained);
 
  private:
   static constexpr size_t kMallocBytes = 16;
-  // Under AddressSanitizer all comes from malloc, whose freed memory is not used again for long.
+  // Under AddressSanitizer everything comes from malloc, which reuses freed memory late.
   static constexpr bool IsPiece(size_t padded) {
 #if defined(SEPAL_ADDRESS_SANITIZER)
     (void)padded;

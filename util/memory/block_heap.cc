@@ -21,7 +21,7 @@ constexpr size_t kWordBits = 64;
 BlockHeap& BlockHeap::OfProcess() {
   static BlockHeap* const heap = [] {
     auto* made = new BlockHeap;
-    // A child that was forked while another thread held the lock must still be able to free what it has.
+    // A child that was forked while another thread held the lock must still be able to free its memory.
     SEPAL_CHECK(pthread_atfork(LockForFork, UnlockAfterFork, UnlockAfterFork) == 0);
     return made;
   }();
@@ -59,13 +59,13 @@ char* BlockHeap::Allocate(size_t bytes) {
         return Take(bytes);
       }
     }
-    // Not under the lock: the system clears two megabytes.
+    // Mapped without the lock, because the system zeroes two megabytes.
     Chunk* const chunk = MapChunk();
     if (!Add(chunk)) Unmap(chunk);
   }
 }
 
-// Not if another thread has added one meanwhile, or left one empty: two that are empty would both stay.
+// Fails if another thread has meanwhile added a chunk or left one empty; otherwise two empty ones would stay.
 bool BlockHeap::Add(Chunk* chunk) {
   AllocatorMutexLock lock(&mutex_);
   if (empty_chunks_ > 0) return false;
@@ -86,7 +86,7 @@ char* BlockHeap::AllocateElsewhere(char* piece, size_t bytes, bool from_drained)
   return chunk == ChunkOf(piece) ? piece : Take(bytes);
 }
 
-// One that has an uncut span or, with `any_room`, a free piece of that size. Null where there is none.
+// Returns one with an uncut span or, with `any_room`, a free piece of that size; null if there is none.
 BlockHeap::Chunk* BlockHeap::DrainingChunkFor(size_t bytes, bool any_room) {
   const size_t size_class = ClassFor(bytes);
   const auto has_room = [&](const Span& span) { return span.used < span.pieces && span.size_class == size_class; };
@@ -97,7 +97,7 @@ BlockHeap::Chunk* BlockHeap::DrainingChunkFor(size_t bytes, bool any_room) {
   return nullptr;
 }
 
-// Null where there is no room for one in chunks that do not drain.
+// Returns null if chunks that do not drain have no room for a piece.
 char* BlockHeap::Take(size_t bytes) {
   const size_t size_class = ClassFor(bytes);
   Span* span = partial_[size_class];
@@ -124,7 +124,7 @@ void BlockHeap::Free(char* piece, size_t bytes) {
   if (unused != nullptr) Unmap(unused);
 }
 
-// The chunk that is to be unmapped, if there is one.
+// Returns the chunk to be unmapped, if there is one.
 BlockHeap::Chunk* BlockHeap::GiveBack(char* piece, size_t bytes) {
   const size_t size_class = ClassFor(bytes);
   const size_t size = SizeOfClass(size_class);
@@ -199,7 +199,7 @@ void BlockHeap::UseAgain(Chunk* chunk) {
   }
 }
 
-// Null where no chunk has an uncut span.
+// Returns null if no chunk has an uncut span.
 BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
   if (open_chunks_.empty()) return nullptr;
   Chunk* const chunk = *open_chunks_.begin();
@@ -218,7 +218,7 @@ BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
   return span;
 }
 
-// The chunk that is to be unmapped, if there is one.
+// Returns the chunk to be unmapped, if there is one.
 BlockHeap::Chunk* BlockHeap::UncutSpan(Span* span) {
   Chunk* const chunk = ChunkOf(span);
   span->pieces = 0;
@@ -229,7 +229,7 @@ BlockHeap::Chunk* BlockHeap::UncutSpan(Span* span) {
   return LetGo(chunk);
 }
 
-// Of those that are empty and did not drain, one stays.
+// Of the empty chunks that did not drain, one is kept.
 BlockHeap::Chunk* BlockHeap::LetGo(Chunk* chunk) {
   if (!chunk->drains && empty_chunks_ == 1) return nullptr;
   if (!chunk->drains) --empty_chunks_;

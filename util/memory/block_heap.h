@@ -1,20 +1,20 @@
 // Memory for blocks: pieces of up to 32 KiB, cut from huge pages.
 //
-// A cache of many blocks is met at random: on pages of 4 KiB nearly every access to a block misses the address cache,
-// twice over in a virtual machine. On huge pages it does not (docs/internals/decisions/0030).
+// The blocks of a large cache are accessed at random: on pages of 4 KiB nearly every access misses the TLB, which costs
+// twice as much in a virtual machine. On huge pages it does not (docs/internals/decisions/0030).
 //
-// The system gives *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed, into
-// n pieces of one size, n from 4 to 256 (a chunk's first span is shorter, and has fewer): so sizes lie a thirty-second
-// apart at 4 KiB, and a quarter at 32 KiB. A span whose pieces are all free can be cut anew; a chunk without a used
-// span goes back to the system, but for one.
+// The system provides *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed,
+// into n pieces of one size, n from 4 to 256 (a chunk's first span is shorter, and has fewer): so sizes are a
+// thirty-second apart at 4 KiB, and a quarter at 32 KiB. A span whose pieces are all free can be cut anew; chunks
+// without a used span, except for one, go back to the system.
 //
-// Pieces that are freed at random leave free ones in every chunk and no chunk empty. Whoever can move its pieces has
-// chunks *drained*: no piece comes from a draining chunk as long as there is room in another one, and it goes back to
-// the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use, if one has
-// room for the piece.
+// Pieces that are freed at random leave free ones in every chunk, and no chunk empty. A caller that can move its pieces
+// has chunks *drained*: no piece comes from a draining chunk as long as another one has room, and it goes back to the
+// system with its last piece. Before mapping a chunk, the heap takes a draining one back into use if it has room for
+// the piece.
 //
 // One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
-// AddressSanitizer what is free, and the slack behind a piece, may not be touched.
+// AddressSanitizer, free pieces and the slack after a piece may not be touched.
 #pragma once
 
 #include <cstddef>
@@ -45,27 +45,27 @@ class BlockHeap {
   ~BlockHeap();
   BlockHeap(const BlockHeap&) = delete;
   BlockHeap& operator=(const BlockHeap&) = delete;
-  // The heap of the process. Never destroyed.
+  // The heap of the process; never destroyed.
   static BlockHeap& OfProcess();
 
-  // What a piece of `bytes`, at most kLargestPiece, takes.
+  // Returns the memory that a piece of `bytes`, at most kLargestPiece, takes.
   static constexpr size_t SizeFor(size_t bytes) { return SizeOfClass(ClassFor(bytes)); }
 
-  // A piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment.
+  // Returns a piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment.
   char* Allocate(size_t bytes);
-  // `bytes` as it was asked for.
+  // `bytes` is the size that was allocated.
   void Free(char* piece, size_t bytes);
-  // A piece of `bytes` for what lies in `piece`, outside of the chunks that drain; `piece` itself if its chunk does not
-  // drain, or no more. Null where that would take a new chunk, and, but with `from_drained`, a draining one in which a
-  // whole span is free.
+  // Allocates a piece of `bytes` to replace `piece`, outside of draining chunks; returns `piece` itself if its chunk
+  // does not drain, or no longer. Null if that would need a new chunk or, without `from_drained`, a draining chunk with
+  // a free span.
   char* AllocateElsewhere(char* piece, size_t bytes, bool from_drained);
 
   static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
   size_t MappedBytes() const;
-  // What is mapped and in no piece.
+  // Returns the mapped memory that is in no piece.
   size_t FreeBytes() const;
 
-  // Chunks, to be asked whether a piece lies in one of them, whatever has become of it since.
+  // A set of chunks that tells whether a piece lies in one of them, whatever has become of the chunks since.
   class ChunkSet {
    public:
     bool Holds(const void* piece) const;
@@ -75,8 +75,8 @@ class BlockHeap {
     friend class BlockHeap;
     std::vector<uintptr_t> chunks_;  // ascending
   };
-  // Lets those chunks drain of which least is used, as many as leave at least `kept_bytes` free once they are gone, and
-  // no others: a second call takes the place of the first. Looks at every chunk under the lock.
+  // Lets the least used chunks drain: as many as leave at least `kept_bytes` free once they are gone, and no others, so
+  // a second call replaces the first. Visits every chunk under the lock.
   ChunkSet Drain(size_t kept_bytes);
 
  private:
@@ -84,22 +84,22 @@ class BlockHeap {
   static constexpr size_t kSpans = kChunkBytes / kSpanBytes;
   static constexpr uint32_t kAllSpans = (uint32_t{1} << kSpans) - 1;
   static constexpr size_t kMostPieces = 256;  // of a span
-  // What is known of a chunk lies at its beginning; the first span is so much shorter.
+  // A chunk's descriptor lies at its beginning, so the first span is shorter by this.
   static constexpr size_t kHeaderBytes = 4096;
 
   struct Span {
     uint64_t free[kMostPieces / 64];  // a bit for each piece
     Span* previous;
     Span* next;
-    uint16_t pieces;  // 0: not cut
+    uint16_t pieces;  // 0 if not cut
     uint16_t used;
     uint16_t size_class;
   };
   struct Chunk {
     Span spans[kSpans];
     uint32_t uncut_spans;  // a bit for each
-    bool drains;           // its spans are in no list, and it is not open
-    size_t used_bytes;     // of its pieces that are not free
+    bool drains;           // its spans are in no list, and it is not in open_chunks_
+    size_t used_bytes;     // of its allocated pieces
     MappedMemory memory;
   };
   static_assert(sizeof(Chunk) <= kHeaderBytes);
@@ -107,7 +107,7 @@ class BlockHeap {
   static void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   static void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
-  // A class is the number of pieces that a whole span has.
+  // A class is the number of pieces in a whole span.
   static constexpr size_t ClassFor(size_t bytes) {
     const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     return kSpanBytes / rounded < kMostPieces ? kSpanBytes / rounded : kMostPieces;
@@ -124,11 +124,11 @@ class BlockHeap {
   Chunk* DrainingChunkFor(size_t bytes, bool any_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartToDrain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the chunk was added, empty.
+  // Returns whether the chunk, which is empty, was added.
   bool Add(Chunk* chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   static Chunk* MapChunk();
   static void Unmap(Chunk* chunk);
-  // The chunk in hand, which has no piece, to be unmapped: null if it stays.
+  // Called for a chunk without pieces: returns it if it is to be unmapped, or null if it stays.
   Chunk* LetGo(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,11 +137,11 @@ class BlockHeap {
   // Spans of each class that have a free piece.
   Span* partial_[kMostPieces + 1] ABSL_GUARDED_BY(mutex_) = {};
   std::set<Chunk*> chunks_ ABSL_GUARDED_BY(mutex_);
-  // Chunks that have an uncut span. The lowest is used first, so that the others may become empty.
+  // Chunks with an uncut span. The lowest is used first, so that the others may become empty.
   std::set<Chunk*> open_chunks_ ABSL_GUARDED_BY(mutex_);
   std::set<Chunk*> draining_chunks_ ABSL_GUARDED_BY(mutex_);
   size_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;  // of those that are open
+  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;  // among the open chunks
 };
 
 }  // namespace sepal

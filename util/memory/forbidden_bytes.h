@@ -1,4 +1,4 @@
-// Memory that is kept for later use, which nobody may touch meanwhile: AddressSanitizer checks it where it is in use.
+// Marks memory that is kept for later use, so that AddressSanitizer, if enabled, reports accesses to it.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ void* Map(void* address, size_t bytes, int flags) {
   return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 }
 
-// At a multiple of its size, so that a page tells its region; 0: no address space.
+// Maps a region at a multiple of its size, so that a page's address tells its region; 0 if there is no address space.
 uintptr_t MapRegion() {
   void* const mapped = Map(nullptr, 2 * kRegionBytes, 0);
   if (mapped == MAP_FAILED) return 0;
@@ -39,7 +39,8 @@ uint32_t BitOf(const char* page) {
 
 void Unmap(uintptr_t region) { munmap(reinterpret_cast<void*>(region), kRegionBytes); }
 
-// Gives the bytes back; the next touch finds zeros. A process that locks all its memory cannot, and gets new ones.
+// Discards the bytes; the next access finds zeros. A process that locks all its memory cannot do that, and maps new
+// ones.
 void Discard(char* page) {
   if (madvise(page, HugePages::kPageBytes, MADV_DONTNEED) == 0) return;
   SEPAL_CHECK(Map(page, HugePages::kPageBytes, MAP_FIXED) == page);
@@ -51,7 +52,7 @@ void Discard(char* page) {
 HugePages& HugePages::OfProcess() {
   static HugePages* const pages = [] {
     auto* made = new HugePages;
-    // A child that was forked while another thread held the lock must still be able to give back what it has.
+    // A child that was forked while another thread held the lock must still be able to return its pages.
     SEPAL_CHECK(pthread_atfork(LockForFork, UnlockAfterFork, UnlockAfterFork) == 0);
     return made;
   }();
@@ -69,7 +70,7 @@ HugePages::~HugePages() {
   }
 }
 
-// From the lowest region that has a page, so that the others become empty.
+// Takes from the lowest region with a free page, so that the others become empty.
 char* HugePages::Take() {
   {
     AllocatorMutexLock lock(&mutex_);
@@ -77,7 +78,7 @@ char* HugePages::Take() {
         std::find_if(regions_.begin(), regions_.end(), [](const auto& region) { return region.second != 0; });
     if (it != regions_.end()) return TakeFrom(it);
   }
-  const uintptr_t address = MapRegion();  // not under the lock, for it may wait
+  const uintptr_t address = MapRegion();  // without the lock, because it may block
   if (address == 0) return nullptr;
   madvise(reinterpret_cast<void*>(address), kRegionBytes, MADV_HUGEPAGE);
   AllocatorMutexLock lock(&mutex_);

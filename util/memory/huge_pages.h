@@ -1,10 +1,10 @@
-// Memory in pieces of one huge page, cut from regions of 32 that are mapped once. What takes and gives back memory all
-// the time would otherwise change the process's mappings all the time, and a thread that does that waits for every page
-// fault under way, which on huge pages takes up to milliseconds: writers, flushes and compactions waited for each other
-// so.
+// Memory in pieces of one huge page, cut from regions of 32 pages that are mapped once. Otherwise, frequent allocations
+// would change the process's mappings all the time, and a thread that does so waits for all page faults under way,
+// which on huge pages takes up to milliseconds: writers, flushes and compactions used to wait for each other.
 //
-// What is given back goes to the system at once; the region stays mapped until all of it is free. Cost: a lock and a
-// look at a few words, beside what the system takes to give the page at its first touch. Safe for concurrent use.
+// A returned page goes to the system at once; the region stays mapped until all of it is free. Cost: a lock and a check
+// of a few words, besides the time that the system needs to provide the page at its first access. Safe for concurrent
+// use.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +27,16 @@ class HugePages {
   HugePages(const HugePages&) = delete;
   HugePages& operator=(const HugePages&) = delete;
 
-  // Zero bytes at a multiple of kPageBytes; null where the system has no address space.
+  // Returns zeroed bytes at a multiple of kPageBytes; null if the system has no address space.
   char* Take();
-  // What Take returned. No byte of it may be used any more.
+  // Takes back a page from Take. None of its bytes may be used any more.
   void Give(char* page);
 
-  // That are mapped.
+  // The number of mapped regions.
   size_t regions() const;
 
  private:
-  // By the region's address: a bit for each page that is free.
+  // A bit for each free page, by the region's address.
   using Regions = std::map<uintptr_t, uint32_t>;
 
   static void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;

@@ -11,7 +11,7 @@ namespace sepal {
 
 namespace {
 
-// Null: no address space.
+// Returns null if there is no address space.
 char* TryMap(size_t bytes) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return mapped != MAP_FAILED ? static_cast<char*>(mapped) : nullptr;
@@ -23,12 +23,12 @@ char* Map(size_t bytes) {
   return mapped;
 }
 
-// Bytes from `address` to the next multiple of a huge page.
+// Returns the bytes from `address` to the next multiple of a huge page.
 size_t BeforeHugePage(const char* address) {
   return -reinterpret_cast<uintptr_t>(address) & (MappedMemory::kHugePageBytes - 1);
 }
 
-// Maps more than is wanted, and gives back what lies before the first multiple and after the end.
+// Maps more than is needed, and unmaps what lies before the first multiple and after the end.
 char* MapAligned(size_t bytes) {
   constexpr size_t kPage = 4096;
   SEPAL_CHECK(bytes + MappedMemory::kHugePageBytes >= bytes);
@@ -43,8 +43,8 @@ char* MapAligned(size_t bytes) {
 
 }  // namespace
 
-// Beside memory that begins at a multiple the system most often gives memory that does, too, and makes one mapping of
-// both: their number is limited (vm.max_map_count).
+// Next to memory that begins at a multiple, the system usually provides memory that does too, and merges both mappings,
+// whose number is limited (vm.max_map_count).
 MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   SEPAL_CHECK(bytes > 0);
   if (bytes == kHugePageBytes) {
@@ -68,7 +68,7 @@ bool MappedMemory::WouldFit(size_t bytes) {
 
 bool PopulatePages(void* begin, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
-  // What a system does not know of, or has no memory for, says nothing about a store.
+  // If the system does not support this, or has no memory for it, that says nothing about later stores.
   return madvise(begin, bytes, MADV_POPULATE_WRITE) == 0 || errno != EFAULT;
 #else
   (void)begin;

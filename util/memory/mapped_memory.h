@@ -1,6 +1,6 @@
-// Zeroed memory straight from the system, on huge pages where it is large enough and the system allows them: a miss of
-// the address cache costs a random access about as much as the access itself. Pages cost nothing until they are
-// touched. Of just one huge page it comes from `util/memory/huge_pages.h`.
+// Zeroed memory mapped from the system, on huge pages if it is large enough and the system allows them, because a TLB
+// miss costs about as much as the random access itself. Pages cost nothing until they are touched. A single huge page
+// comes from `util/memory/huge_pages.h`.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace sepal {
 
-// Has the system make mapped pages ready to be written, in one call where each would cost a fault. Where the kernel
-// cannot, they do. `begin` is a multiple of a page. False where a store would end in a signal.
+// Makes the system prepare mapped pages for writing, in one call instead of a fault for each. If the kernel cannot,
+// faults do it. `begin` must be a multiple of a page. Returns false if a store would end in a signal.
 bool PopulatePages(void* begin, size_t bytes);
 
 class MappedMemory {
@@ -21,7 +21,7 @@ class MappedMemory {
   static constexpr size_t kHugePageBytes = HugePages::kPageBytes;
 
   MappedMemory() = default;
-  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space.
+  // Memory of kHugePageBytes or more begins at a multiple of it. Stops the process if there is no address space.
   explicit MappedMemory(size_t bytes);
   MappedMemory(MappedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -31,10 +31,10 @@ class MappedMemory {
     return *this;
   }
   ~MappedMemory();
-  // Whether the system has address space for `bytes`, as of now.
+  // Returns whether the system has address space for `bytes`, as of now.
   static bool WouldFit(size_t bytes);
 
-  // Gives the bytes to the caller, who unmaps them.
+  // Hands the bytes to the caller, which must unmap them.
   char* Release() {
     size_ = 0;
     return std::exchange(data_, nullptr);
@@ -49,9 +49,9 @@ class MappedMemory {
   size_t size_ = 0;
 };
 
-// For containers that may become large and do not live long. From 128 KiB on their memory comes from the system and
-// goes back to it: malloc gives a mapping only until the first one is freed, and from then on keeps what is freed of
-// that size, in as many arenas as there are threads (docs/internals/decisions/0031).
+// For short-lived containers that may become large. From 128 KiB on, their memory is mapped and unmapped directly:
+// malloc does that only until the first such mapping is freed, and from then on keeps freed memory of that size, in as
+// many arenas as there are threads (docs/internals/decisions/0031).
 template <typename T>
 struct LargeAllocator {
   using value_type = T;
@@ -74,17 +74,18 @@ struct LargeAllocator {
   friend bool operator==(const LargeAllocator&, const LargeAllocator&) { return true; }
 };
 
-// Bytes from that allocator, uninitialised but where it is said.
+// Bytes from that allocator, uninitialised unless stated otherwise.
 class LargeBuffer {
  public:
   LargeBuffer() = default;
   explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes), Free{bytes}) {}
   static LargeBuffer Zeroed(size_t bytes) {
     LargeBuffer buffer(bytes);
-    if (!buffer.mapped()) std::memset(buffer.data(), 0, bytes);  // the system gives zeros
+    if (!buffer.mapped()) std::memset(buffer.data(), 0, bytes);  // mapped memory is zero already
     return buffer;
   }
-  // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
+  // Makes the system provide and zero all pages now rather than one by one at their first access. The bytes keep their
+  // contents.
   void Populate() {
     if (mapped()) (void)PopulatePages(data(), size());
   }

@@ -1,7 +1,7 @@
-// Who holds how much of the one memory limit.
+// Counts how much of the one memory limit each holder has.
 //
-// Every large holder charges what it takes and releases what it gives back. Charging never fails: whoever may be
-// refused asks `Fits` first, and the cache, which can always give something up, is asked to shrink when the sum passes
+// Every large holder charges what it takes and releases what it returns. Charging never fails: callers that can be
+// refused ask `Fits` first, and the cache, which can always evict something, is asked to shrink when the sum exceeds
 // the limit: holders that have charged a large piece call `Relieve`. Safe for concurrent use; a charge is one relaxed
 // addition to a counter.
 #pragma once
@@ -28,7 +28,7 @@ enum class MemoryPart : uint8_t {
   kTables,        // open table readers, their roots and hints
   kCompaction,    // buffers of flushes and compactions
   kReadAhead,     // windows of the users' iterators (util/memory/window_pool.h)
-  kLog,           // and of values that are streamed into files
+  kLog,           // and values that are streamed into files
   kPins,          // values too large for the cache, while a reader holds them
   kTransactions,  // what open transactions have written, read and locked
   kCount,
@@ -42,8 +42,8 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // `relieve` has the cache shrink soon, and does not do it itself: it is called where writers wait. Before others use
-  // the budget; null: nobody is asked.
+  // `relieve` schedules a shrinking of the cache, but does not shrink it itself, because writers wait during the call.
+  // Set before the budget is used by others; null if there is nothing to shrink.
   void RelieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
 
   size_t limit_bytes() const { return limit_bytes_; }
@@ -53,7 +53,7 @@ class MemoryBudget {
   void Release(MemoryPart part, size_t bytes) {
     used_[static_cast<size_t>(part)].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
-  // Asks for relief if clearly more is charged than the limit: a full cache passes it by a few blocks at any time.
+  // Asks for relief if clearly more is charged than the limit; a full cache exceeds it by a few blocks at any time.
   void Relieve() const {
     if (!relieve_) return;
     const size_t charged = total();
@@ -67,13 +67,13 @@ class MemoryBudget {
     return bytes > 0 ? static_cast<size_t>(bytes) : 0;
   }
   size_t total() const;
-  // The parts that the cache cannot give back.
+  // Returns the sum of the parts that the cache cannot evict.
   size_t unreclaimable() const;
-  // Whether an iterator may pin a value that is too large for the cache, for as long as it stands there. Where nothing
-  // else is pinned it may, and where it leaves a quarter of the limit to writers; beyond both, all of them together may
-  // hold another quarter. ResourceExhausted says what is held.
+  // Checks whether an iterator may pin a value that is too large for the cache, as long as it stays there. It may if
+  // nothing else is pinned, or if that leaves a quarter of the limit to writers; beyond that, all such iterators
+  // together may hold another quarter. ResourceExhausted says what is held.
   absl::Status CheckRoomToPin(size_t bytes) const;
-  // What the cache (data blocks, leaf pages and guards together) may hold beside the others.
+  // Returns what the cache (data blocks, leaf pages and guards together) may hold besides the other parts.
   size_t CacheCapacity() const;
 
   std::string ToString() const;

@@ -19,7 +19,7 @@ void ReadyPages::Prepare(size_t bytes, Content content) {
   (void)tasks_->Run([this, bytes, content] { MakeReady(bytes, content); });
 }
 
-// A used piece of the size is there only where zeros are wanted.
+// A piece of that size is in the pool already only if zeros are wanted and it was used.
 void ReadyPages::MakeReady(size_t bytes, Content content) {
   LargeBuffer memory;
   {

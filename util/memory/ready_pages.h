@@ -1,6 +1,6 @@
-// Memory that is used again and made ready ahead: the system finds and clears every page that it gives, which takes a
-// writer longer than filling it. Pieces that were given back are for the next caller that asks for just their size;
-// memtables and tables grow by the same steps, so that there is one. Charged to the memory budget while it is here.
+// Memory that is reused and prepared ahead: the system must find and zero every page that it provides, which takes
+// longer than a writer needs to fill it. Returned pieces serve later callers that ask for exactly the same size;
+// memtables and tables grow in the same steps, so there usually is one. Charged to the memory budget while it is here.
 //
 // Safe for concurrent use.
 #pragma once
@@ -18,29 +18,29 @@ namespace sepal {
 
 class ReadyPages {
  public:
-  // What the bytes of a piece are.
+  // The contents of a piece.
   enum class Content : uint8_t { kAny, kZero };
 
-  // Keeps `most_bytes` at most. `budget` must outlive the pool.
+  // Keeps at most `most_bytes`. `budget` must outlive the pool.
   ReadyPages(size_t most_bytes, MemoryBudget* budget, MemoryPart part)
       : most_bytes_(most_bytes), budget_(budget), part_(part) {}
   ~ReadyPages() { Clear(); }
   ReadyPages(const ReadyPages&) = delete;
   ReadyPages& operator=(const ReadyPages&) = delete;
 
-  // From now on `tasks` make pieces ready. Before the first call of Prepare, which does nothing without; `tasks` must
-  // be closed before the pool goes.
+  // Makes `tasks` prepare pieces. Called before the first Prepare, which does nothing without it; `tasks` must be
+  // closed before the pool is destroyed.
   void PrepareBy(TaskGroup* tasks) { tasks_ = tasks; }
 
-  // A piece of `bytes` will be wanted soon: has one made ready, unless one is there or is under way.
+  // Announces that a piece of `bytes` will be wanted soon: has one prepared, unless one is ready or on its way.
   void Prepare(size_t bytes, Content content = Content::kAny);
-  // A piece that is here, or a new one. Nothing is cleared while the caller waits, but in pieces too small to be
-  // mapped.
+  // Returns a piece from the pool, or a new one. Nothing is zeroed while the caller waits, except for pieces too small
+  // to be mapped.
   LargeBuffer Take(size_t bytes, Content content = Content::kAny);
-  // Takes memory back, whatever its bytes; what is too much goes to the system.
+  // Takes memory back, with any contents; what exceeds the limit goes to the system.
   void Give(std::vector<LargeBuffer> used);
   void Give(LargeBuffer used);
-  // Gives all to the system.
+  // Returns everything to the system.
   void Clear();
 
  private:
@@ -50,7 +50,7 @@ class ReadyPages {
   };
 
   void MakeReady(size_t bytes, Content content);
-  // Null if there is none. For kAny those come first that were used.
+  // Returns null if there is none. For kAny, used pieces come first.
   LargeBuffer Find(size_t bytes, Content content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Leaves the piece to the caller if there is no room for it.
   void Keep(LargeBuffer* memory, Content content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

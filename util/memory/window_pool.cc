@@ -12,7 +12,7 @@ constexpr size_t kPageBytes = 4096;
 
 size_t Pages(size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
-// With room to begin at a multiple of a page.
+// Leaves room to begin at a multiple of a page.
 constexpr size_t kLargestSmall = BlockHeap::kLargestPiece - BlockBuffer::kPadding - kPageBytes;
 
 }  // namespace

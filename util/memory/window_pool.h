@@ -1,13 +1,14 @@
-// The windows in which iterators read ahead, which share a bound: an iterator may stand still for as long as its user
-// likes, and thousands may be open at a time.
+// The windows in which iterators read ahead. They share a limit, because an iterator may stay unused for as long as its
+// user likes, and thousands may be open.
 //
-// Each may hold its part of the bound, down to a least size; where that is more than there is, the window that was
-// unused for longest is taken from its iterator, which then reads anew what it still needs. All of them can be taken
-// back at any time, but for those that are being used at that moment. What is held is charged to
-// MemoryPart::kReadAhead, and goes back to the system, not to the allocator; small ones to the heap of blocks, since a
-// short scan would spend more time on a mapping than on what it reads.
+// Each may hold its part of the limit, down to a minimum; if that exceeds the limit, the least recently used window is
+// taken from its iterator, which then reads again what it still needs. All windows can be taken back at any time,
+// except for those in use at that moment. The memory is charged to MemoryPart::kReadAhead, and returns to the system,
+// not to the allocator; small windows return to the block heap, because a short scan would spend more time on mapping
+// than on reading.
 //
-// The pool is safe for concurrent use, a window for its one thread: the pool alone takes its memory from another.
+// The pool is safe for concurrent use; a window is for its one thread, and only the pool takes its memory from another
+// thread.
 #pragma once
 
 #include <atomic>
@@ -24,15 +25,15 @@ namespace sepal {
 
 class WindowPool {
  public:
-  // What a window may hold however many there are.
+  // The minimum that a window may hold, however many there are.
   static constexpr size_t kLeastBytes = size_t{16} << 10;
 
-  // All windows together hold `most_bytes` at most. `budget` must outlive the pool.
+  // All windows together hold at most `most_bytes`. `budget` must outlive the pool.
   WindowPool(size_t most_bytes, MemoryBudget* budget) : most_bytes_(most_bytes), budget_(budget) {}
   WindowPool(const WindowPool&) = delete;
   WindowPool& operator=(const WindowPool&) = delete;
 
-  // Of a window; none is of 0 bytes.
+  // The memory of a window; null if it has 0 bytes.
   class Memory {
    public:
     Memory() = default;
@@ -59,13 +60,13 @@ class WindowPool {
     // From Hold to LetGo the memory stays.
     void Hold();
     void LetGo() { held_.store(false, std::memory_order_release); }
-    // While it is held. Null: there is none, or it was taken back. Begins at a multiple of a page.
+    // Requires Hold. Null if there is no memory, or it was taken back. Begins at a multiple of a page.
     char* data() const { return memory_.data(); }
     size_t size() const { return memory_.size(); }
-    // While it is held: memory of up to `wanted` bytes, which may be what there is; its bytes are lost. Returns how
-    // many may be used: none where there is no room for `least`.
+    // Requires Hold. Gets memory of up to `wanted` bytes, possibly the present one, whose contents are lost. Returns
+    // how many bytes may be used: 0 if there is no room for `least`.
     size_t Take(size_t least, size_t wanted);
-    // While it is not held.
+    // Requires that the window is not held.
     void Drop();
 
    private:
@@ -74,11 +75,11 @@ class WindowPool {
     WindowPool* const pool_;
     std::atomic<bool> held_{false};
     Memory memory_;        // for the thread that holds the window
-    bool listed_ = false;  // for the window's thread; what stands at `place_` is the window
+    bool listed_ = false;  // for the window's thread: `place_` is the window's place in the list
     std::list<Window*>::iterator place_;
   };
 
-  // Takes back what is not being used just now.
+  // Takes back all windows that are not in use at the moment.
   void TakeBack();
   size_t used_bytes() const;
 
@@ -91,7 +92,7 @@ class WindowPool {
   mutable Mutex mutex_;
   size_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t holders_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::list<Window*> windows_ ABSL_GUARDED_BY(mutex_);  // the one that was unused for longest first
+  std::list<Window*> windows_ ABSL_GUARDED_BY(mutex_);  // least recently used first
 };
 
 }  // namespace sepal

@@ -5,7 +5,7 @@
 
 namespace sepal {
 
-// Whether entry i is about value i, and there is one for each value before `end`.
+// Whether entry i is that of value i, and there is an entry for each value before `end`.
 template <class Entry, size_t kSize, class Figure>
 constexpr bool IsInOrder(const Entry (&table)[kSize], Figure end) {
   for (size_t i = 0; i < kSize; ++i) {

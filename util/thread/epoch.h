@@ -25,7 +25,7 @@
 // Guards may nest. Holding one for long only delays frees; to keep an object for long, take a counted reference
 // instead.
 //
-// A reader that leaves and may have held something back reports it (TellOfLeaving); otherwise retired memory would stay
+// A reader that leaves and may have delayed a free reports it (TellOfLeaving); otherwise retired memory would stay
 // until the next call of Collect. It checks this without a barrier: a reader that leaves within nanoseconds of a
 // retirement may not report it.
 #pragma once
@@ -44,17 +44,17 @@ namespace sepal {
 
 class EpochDomain;
 
-// The domains whose readers may look at the same memory, beside what each has of its own: they count epochs together.
+// Domains whose readers may use the same memory, beside memory of their own: they share the global epoch.
 //
-// A domain joins before its first reader enters, under the lock that `OldestReader` takes too: so a reader of a domain
-// that such a look misses entered after it, and finds only what was still shared then.
+// A domain joins before its first reader enters, under the lock that `OldestReader` takes too: so if `OldestReader`
+// misses the domain, its readers enter later, and find only memory that was still shared then.
 class EpochGroup {
  public:
   EpochGroup() = default;
   EpochGroup(const EpochGroup&) = delete;
   EpochGroup& operator=(const EpochGroup&) = delete;
 
-  // As those of a domain, for the readers of all.
+  // Like the functions of a domain, for the readers of all domains.
   uint64_t Stamp() { return global_.fetch_add(1, std::memory_order_seq_cst); }
   uint64_t OldestReader() const;
 
@@ -70,7 +70,7 @@ class EpochGroup {
 
 class EpochDomain {
  public:
-  // `group`, which must outlive the domain; null: one that it has for itself.
+  // `group` must outlive the domain; null: the domain has a group of its own.
   explicit EpochDomain(EpochGroup* group = nullptr)
       : group_(group != nullptr ? group : &own_group_), global_(group_->global_) {
     group_->Join(this);
@@ -106,8 +106,8 @@ class EpochDomain {
   void Collect();
   // Whether any function waits for a reader inside or for a Collect, or is being run by one.
   bool AnyRetired() const;
-  // `left` is called by a reader that leaves and may have held something back, after its guard has ended, so that its
-  // owner calls Collect. It may be called with any lock of a reader held. Set it before there are readers.
+  // `left` is called by a reader that leaves and may have delayed a free, after its guard has ended, so that its owner
+  // calls Collect. It may be called with any lock of a reader held. Set it before there are readers.
   void TellOfLeaving(std::function<void()> left) { left_ = std::move(left); }
 
   // For an owner that frees memory itself: call Stamp after the swap (seq_cst); the old object may be freed once

@@ -32,12 +32,12 @@ FairExecutor::Client::~Client() {
   MutexLock lock(&fair_->mutex_);
   while (pending_ > 0) fair_->ended_.Wait(&fair_->mutex_);
   fair_->clients_.erase(place_);
-  // What one of several may not have, the last one may.
+  // The last client may use a thread that it could not have among several.
   for (CondVar& changed : fair_->changed_) changed.NotifyAll();
 }
 
 void FairExecutor::Client::PutOff(Priority priority, uint64_t micros, std::function<void()> work) {
-  FairExecutor* const fair = fair_;  // whoever does the work may end the client
+  FairExecutor* const fair = fair_;  // the work may end the client
   {
     MutexLock lock(&fair->mutex_);
     Line& line = lines_[IndexOf(priority)];
@@ -104,7 +104,7 @@ void FairExecutor::RunOne(Priority priority) {
     }
     --waiting;
   }
-  // This one may have been the one that waits for what was put off.
+  // This thread may have been the one that waits for delayed work.
   if (waiting > 0) changed.NotifyOne();
   clients_.splice(clients_.end(), clients_, client->place_);
   Client::Line& line = client->lines_[IndexOf(priority)];
@@ -115,7 +115,7 @@ void FairExecutor::RunOne(Priority priority) {
   work();
   work = nullptr;
   mutex_.Lock();
-  // A client that could not have one more thread may now.
+  // Another client may now have one more thread.
   if (waiting > 0) changed.NotifyAll();
   --line.running;
   --client->pending_;

@@ -1,11 +1,11 @@
 // One executor for the background work of many databases.
 //
-// Each database schedules through a client of its own. Among clients that have work of a priority, the next to start is
-// the one whose turn it is, however much others have waiting; and where there are three threads or more for a priority,
-// no client has all of them at a time while there are others, so that work that takes long delays nobody else's. Work
-// may be put off; until then it has no thread.
+// Each database schedules through a client of its own. Clients with work of the same priority take turns, however much
+// work each has waiting; and if there are three threads or more for a priority, no client has all of them at a time
+// while there are others, so that long work does not block other clients. Work may be delayed; until its time it has no
+// thread.
 //
-// For each piece of work the executor below gets one task, which does the piece that is next when it runs: so any
+// For each piece of work the underlying executor gets one task, which does the piece that is next when it runs: so any
 // executor will do.
 //
 // Safe for concurrent use.
@@ -28,7 +28,7 @@ namespace sepal {
 
 class FairExecutor {
  public:
-  // `flush_threads`: that `executor` has; 0: not known. Both must outlive this.
+  // `flush_threads`: the number that `executor` has; 0: not known. `executor` and `clock` must outlive this.
   FairExecutor(Executor* executor, Clock* clock, int flush_threads);
   // Requires that no client is left.
   ~FairExecutor();
@@ -41,14 +41,16 @@ class FairExecutor {
     ~Client() override;
 
     void Schedule(Priority priority, std::function<void()> work) override { PutOff(priority, 0, std::move(work)); }
-    // By the executor, so that no thread is held for it: `work` may run when this client has ended, and is to be short.
+    // Delays work by the executor, so that it holds no thread: `work` may run after this client has ended, and must be
+    // short.
     bool ScheduleAfter(Priority priority, uint64_t micros, std::function<void()> work) override {
       return fair_->executor_->ScheduleAfter(priority, micros, std::move(work));
     }
     int CompactionConcurrency() const override { return fair_->executor_->CompactionConcurrency(); }
-    // Not to begin before so many microseconds have passed. One thread may wait for it, and do what comes meanwhile.
+    // The work starts no earlier than after so many microseconds. One thread may wait for it, and do other work
+    // meanwhile.
     void PutOff(Priority priority, uint64_t micros, std::function<void()> work);
-    // From now on nothing is put off, nor what was.
+    // From now on no work is delayed, also work that was delayed before.
     void Hurry();
 
    private:
@@ -70,9 +72,10 @@ class FairExecutor {
  private:
   using Priority = Executor::Priority;
 
-  // Does the next piece of work, of whichever client, once there is one that may begin.
+  // Does the next piece of work of any client, once there is one that may begin.
   void RunOne(Priority priority);
-  // A client that has work that may begin; null: none. `wait_micros`: until there is, if nothing comes meanwhile.
+  // Returns a client with work that may begin; null: none. `wait_micros`: the time until there is one, if no other work
+  // comes meanwhile.
   Client* Next(Priority priority, std::optional<uint64_t>* wait_micros) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int MostOfOne(Priority priority) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

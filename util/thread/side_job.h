@@ -9,18 +9,18 @@
 
 namespace sepal {
 
-// For jobs one after another. At most one request waits in the executor, whatever number of jobs; it serves the one
-// that is on offer when it starts. Safe for one owner at a time.
+// For a sequence of jobs. At most one request waits in the executor, whatever the number of jobs; it does the job that
+// is on offer when it starts. Safe for one owner at a time.
 class SideJob {
  public:
-  // The executor must outlive the last call. What it still has of this when the object is destroyed does nothing.
+  // The executor must outlive the last call. A request that it still has when this object is destroyed does nothing.
   SideJob(Executor* executor, Executor::Priority priority);
   SideJob(const SideJob&) = delete;
   SideJob& operator=(const SideJob&) = delete;
 
   // From now on a thread of the executor may do `job`, once.
   void Offer(std::function<void()> job);
-  // Returns when no thread does it any more, nor will. False: none has.
+  // Returns when no thread does the job any more, nor will. False: no thread has done it.
   bool Settle();
 
  private:

@@ -88,7 +88,7 @@ bool ThreadPool::ScheduleAfter(Priority priority, uint64_t micros, std::function
     MutexLock lock(&mutex_);
     later_[static_cast<size_t>(priority)].emplace(Clock::System()->MonotonicMicros() + micros, std::move(work));
   }
-  ChangeOf(priority).NotifyOne();  // it waits no longer than until then
+  ChangeOf(priority).NotifyOne();  // so that it wakes by that time
   return true;
 }
 
@@ -130,7 +130,7 @@ void ThreadPool::RunWorker(Priority priority) {
     std::function<void()> work = std::move(queue.front());
     queue.pop_front();
     ++running_;
-    // Another one has to wait for what is due later.
+    // Another thread must wait for work that is due later.
     if (wait_micros.has_value()) ChangeOf(priority).NotifyOne();
     mutex_.Unlock();
     work();

@@ -24,7 +24,8 @@ namespace sepal {
 
 class ThreadPool final : public Executor {
  public:
-  // Requests so many threads, and one for scrubbing or following if `scrubs`. Of a kind that has none no work is taken.
+  // Requests so many threads, and one for scrubbing or following if `scrubs`. Work of a kind without threads is not
+  // accepted.
   ThreadPool(int flush_threads, int compaction_threads, bool scrubs = false);
   ~ThreadPool() override;
 
@@ -49,7 +50,7 @@ class ThreadPool final : public Executor {
   }
   CondVar& ChangeOf(Priority priority) { return changed_[static_cast<size_t>(priority)]; }
   void WakeAll();
-  // Queues what is due of the work that was put off. Returns how long it is until more is; nullopt: there is no more.
+  // Queues delayed work that is due. Returns the time until more is; nullopt: there is no more.
   std::optional<uint64_t> QueueDue(Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllWorkDone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

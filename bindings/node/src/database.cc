@@ -37,7 +37,7 @@ class OpenJob : public PromiseJob {
   std::shared_ptr<SharedDatabase> database_;
 };
 
-// Reads members of an options object; those that are not set leave what is there.
+// Reads members of an options object; members that are not set leave the value as it is.
 class OptionReader {
  public:
   OptionReader(napi_env env, napi_value object) : env_(env), object_(object) {}
@@ -105,14 +105,14 @@ bool TakeCompression(napi_env env, napi_value object, sepal::CompressionKind* ki
   return false;
 }
 
-// `memoryLimit`, or what LevelDB's two sizes ask for where that is more than the default.
+// `memoryLimit`, or the memory for LevelDB's two sizes if that is more than the default.
 bool TakeMemory(OptionReader& reader, sepal::Options* options) {
   size_t limit = 0, cache = 0, buffer = 0;
   if (!reader.Size("memoryLimit", &limit) || !reader.Size("cacheSize", &cache) ||
       !reader.Size("writeBufferSize", &buffer)) {
     return false;
   }
-  constexpr size_t kMost = size_t{1} << 40;  // of each; what is more is refused by the engine
+  constexpr size_t kMost = size_t{1} << 40;  // of each; the engine refuses more
   const size_t asked = std::min(cache, kMost) + 4 * std::min(buffer, kMost);
   options->memory_limit = limit > 0 ? limit : std::max(options->memory_limit, asked);
   return true;
@@ -131,7 +131,7 @@ bool TakeOpenRequest(napi_env env, napi_value object, OpenRequest* request) {
       !TakeCompression(env, object, &options.family.compression)) {
     return false;
   }
-  // What is out of range stays so.
+  // A sum out of range stays out of range.
   options.background_threads = static_cast<int>(std::min<size_t>(threads, INT32_MAX));
   options.follow_milliseconds = follow;
   return true;

@@ -159,7 +159,7 @@ class ReadTurn : public Job {
 // --- handles ---
 
 Handle::~Handle() {
-  // Nothing is left to tell an error to.
+  // An error has no receiver any more.
   if (database_ != nullptr) static_cast<void>(database_->Close());
 }
 
@@ -185,7 +185,7 @@ napi_value Handle::Add(napi_env env, QueuedRead read) {
 }
 
 bool Handle::StartReads(napi_env env) {
-  // Two turns, so that the thread of JavaScript makes the objects of one while the other reads.
+  // Two turns, so that the thread of JavaScript creates the objects of one while the other reads.
   constexpr int kTurns = 2;
   constexpr size_t kMostInTurn = 256;
   while (reads_running_ < kTurns && !reads_.empty()) {
@@ -228,7 +228,7 @@ napi_value Handle::Close(napi_env env) {
 void Handle::JobEnds(napi_env env) {
   if (--running_ > 0 || closing_ == nullptr) return;
   std::unique_ptr<PromiseJob> job = std::move(closing_);
-  // Where Node takes no more work, the destructor closes.
+  // If Node accepts no more work, the destructor closes the database.
   if (Job::Start(env, std::move(job))) database_ = nullptr;
 }
 

@@ -1,8 +1,8 @@
-// A SepalLevel object's part in the addon, and the work that it has on libuv's thread pool.
+// The addon's side of a SepalLevel object, and its work on libuv's thread pool.
 //
-// Writes and reads of single keys queue up: while some are at work, those that come meanwhile wait for the next turn,
-// in which one job takes them all. So a program that has many in flight pays for few changes of threads, writes keep
-// their order, and one sync serves all writes of a turn. Everything here but Job::Run is for the thread of JavaScript.
+// Writes and reads of single keys queue up: while some are running, later ones wait for the next turn, in which one job
+// takes them all. So a program with many calls in flight pays for few thread switches, writes keep their order, and one
+// sync serves all writes of a turn. Everything here except Job::Run is for the thread of JavaScript.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class Job {
   Job& operator=(const Job&) = delete;
   virtual ~Job() = default;
 
-  // False, with an exception, if Node takes no work. `job` ends itself.
+  // False, with an exception, if Node accepts no work. `job` deletes itself.
   static bool Start(napi_env env, std::unique_ptr<Job> job);
 
  protected:
@@ -101,13 +101,14 @@ class Handle : public std::enable_shared_from_this<Handle> {
   Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  // Closes what is open: the object was collected, or its thread ends.
+  // Closes the database if it is open: the object was collected, or its thread ends.
   ~Handle();
 
   // Null: it is not open.
   sepal::DB* db() { return database_ == nullptr ? nullptr : &database_->db(); }
   void SetOpen(std::shared_ptr<SharedDatabase> database) { database_ = std::move(database); }
-  // Returns the promise. From here on it is not open; it is closed when what is queued and running has ended.
+  // Returns the promise. The handle is no longer open from here on; the database is closed when queued and running work
+  // has ended.
   napi_value Close(napi_env env);
   bool closing() const { return closing_ != nullptr; }
 
@@ -131,7 +132,7 @@ class Handle : public std::enable_shared_from_this<Handle> {
   bool writes_running_ = false;
   std::vector<QueuedWrite> writes_;
   std::deque<QueuedRead> reads_;
-  std::unique_ptr<PromiseJob> closing_;  // starts when nothing runs
+  std::unique_ptr<PromiseJob> closing_;  // starts when no job runs
 };
 
 // The handle of an argument if it is open; null with an exception.

@@ -94,7 +94,7 @@ class RepairJob : public PromiseJob {
   std::string report_;
 };
 
-// These have no database; their handle, which is none's, counts them.
+// These calls have no database; a handle without one counts them.
 template <class LocationJob>
 napi_value StartOnLocation(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);

@@ -6,7 +6,7 @@
 namespace sepal_node {
 namespace {
 
-// Of codes that a user of abstract-level knows, that one; of others, the engine's own.
+// The abstract-level code for an error if there is one, otherwise the engine's own.
 std::string CodeOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kDataLoss:
@@ -18,7 +18,7 @@ std::string CodeOf(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
       return "LEVEL_IO_ERROR";
     case absl::StatusCode::kUnavailable:
-      // No write of the addon is refused because it would have to wait, so that it is about a directory's lock.
+      // The addon never sets `no_slowdown`, so this error concerns a directory's lock.
       return "LEVEL_LOCKED";
     case absl::StatusCode::kCancelled:
       return "LEVEL_ABORTED";
@@ -188,7 +188,7 @@ napi_value ErrorOf(napi_env env, const absl::Status& status) {
   napi_value error = nullptr;
   const absl::string_view message = status.message();
   napi_create_error(env, TextOf(env, CodeOf(status)), TextOf(env, {message.data(), message.size()}), &error);
-  // As web platforms name it.
+  // The name on web platforms.
   if (absl::IsCancelled(status)) napi_set_named_property(env, error, "name", TextOf(env, "AbortError"));
   return error;
 }

@@ -1,7 +1,7 @@
-// What the parts of the addon share: arguments of JavaScript's, results for it, and errors.
+// The common parts of the addon: arguments from JavaScript, results for it, and errors.
 //
 // A function that returns bool and fails leaves an exception pending; a napi_value that is null says the same. Calls
-// into Node fail while a worker thread is being ended: then nothing is there to receive a result, and it is dropped.
+// into Node fail while a worker thread is being ended: then a result has no receiver and is dropped.
 #pragma once
 
 #include <array>
@@ -61,9 +61,9 @@ bool TakeFlag(napi_env env, napi_value value, bool* flag);
 bool TakeForm(napi_env env, napi_value value, Form* form);
 // A form and, in the bit above it, whether blocks that are read stay in the cache.
 bool TakeReadForm(napi_env env, napi_value value, Form* form, bool* fill_cache);
-bool TakeCount(napi_env env, napi_value value, size_t* count);  // what is negative or no number is refused
+bool TakeCount(napi_env env, napi_value value, size_t* count);  // refuses negative values and other types
 
-// The member of an object; null with an exception. Of one that is not set: undefined.
+// The member of an object; null with an exception; undefined if it is not set.
 napi_value Member(napi_env env, napi_value object, const char* name);
 
 bool IsAscii(std::string_view bytes);
@@ -78,7 +78,7 @@ std::nullptr_t Throw(napi_env env, const absl::Status& status);
 std::nullptr_t ThrowType(napi_env env, const char* message);
 std::nullptr_t ThrowClosed(napi_env env);
 
-// What JavaScript holds of an object of the addon's. Kinds are told apart, so that a wrong one is an error.
+// JavaScript's reference to an object of the addon's. It has a kind, so that a wrong kind is an error.
 enum class Kind : uint8_t { kHandle, kSnapshot, kIterator, kBatch };
 
 struct Held {
@@ -107,10 +107,10 @@ struct SnapshotState {
   std::shared_ptr<const sepal::Snapshot> snapshot;  // null: it is closed
 };
 
-// Undefined is none. False, with an exception, if it is closed.
+// Undefined means no snapshot. False, with an exception, if it is closed.
 bool TakeSnapshot(napi_env env, napi_value value, std::shared_ptr<const sepal::Snapshot>* snapshot);
 
-// The calls of the addon, by the files that have them.
+// The functions of the addon, by file.
 using Function = napi_value (*)(napi_env env, napi_callback_info info);
 struct NamedFunction {
   const char* name;

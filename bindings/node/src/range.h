@@ -1,4 +1,4 @@
-// The bounds of a range, as abstract-level gives them.
+// The bounds of a range in abstract-level's form.
 #pragma once
 
 #include <optional>

@@ -19,17 +19,17 @@ struct ReadRequest {
     options.fill_cache = fill_cache;
     return options;
   }
-  // Whether it can share its reading with others.
+  // Whether it can be read together with others.
   bool plain() const { return fill_cache && snapshot == nullptr; }
 };
 
-// What follows the handle and the key or keys.
+// The arguments after the handle and the key or keys.
 bool TakeReadRequest(napi_env env, napi_value form, napi_value snapshot, ReadRequest* request) {
   return TakeReadForm(env, form, &request->form, &request->fill_cache) &&
          TakeSnapshot(env, snapshot, &request->snapshot);
 }
 
-// A read that differs from what is queued.
+// A read that cannot join the queued ones.
 class GetJob : public PromiseJob {
  public:
   GetJob(std::shared_ptr<Handle> handle, std::string key, ReadRequest request)

@@ -1,4 +1,4 @@
-// A database and those that have it open in this process.
+// A database and its users in this process.
 #pragma once
 
 #include <uv.h>
@@ -12,7 +12,7 @@
 
 namespace sepal_node {
 
-// libuv's lock: the addon sees public headers alone.
+// libuv's lock, since the addon uses only public headers.
 class Mutex {
  public:
   Mutex() { uv_mutex_init(&mutex_); }
@@ -39,12 +39,12 @@ class MutexLock {
 // Safe for all threads. Open and Close may wait for the disk.
 class SharedDatabase {
  public:
-  // A user of the database in `location`. Those that open with `shared` are users of one database, with the options of
-  // the first. For others, one that is open already is locked.
+  // Adds a user of the database in `location`. Users that open it with `shared` share one database, with the options of
+  // the first. For others, a database that is already open is locked.
   static absl::StatusOr<std::shared_ptr<SharedDatabase>> Open(const sepal::Options& options,
                                                               const std::string& location, bool shared);
 
-  // Called once by each user, whose calls have ended. The last one closes the database.
+  // Called once by each user after its calls have ended. The last one closes the database.
   absl::Status Close();
 
   // For users.

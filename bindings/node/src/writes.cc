@@ -81,7 +81,7 @@ napi_value BatchWrite(napi_env env, napi_callback_info info) {
 
 // --- ranges ---
 
-// Deletes the keys of a range that a snapshot has, or the first or last so many of them.
+// Deletes the keys of a range in a snapshot, or the first or last so many of them.
 class ClearJob : public PromiseJob {
  public:
   struct Request {

@@ -10,7 +10,7 @@
 
 namespace sepal_python {
 
-// What a function takes: first those that may be given by place, then those that must be named.
+// The parameters of a function: first those that may be positional, then those that must be named.
 struct Signature {
   const char* function;
   std::span<const char* const> names;

@@ -48,7 +48,7 @@ void Deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Where an update goes: to the space of the batch, or to a column family that the call names.
+// The target of an update: the space of the batch, or a column family that the call names.
 struct Target {
   const SpaceState* space = nullptr;
 

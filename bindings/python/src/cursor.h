@@ -1,5 +1,5 @@
-// A cursor that stands between two entries, as plyvel's iterators do: a step forward gives the entry behind it, a step
-// back the one before it, and a step back after a step forward the same entry again.
+// A cursor that stands between two entries, like plyvel's iterators: a step forward returns the next entry, a step back
+// the previous one, and a step back after a step forward the same entry again.
 //
 // Entries are read ahead in chunks that grow, so that the GIL is released once for many of them; the engine's iterator
 // shows one moment, whenever its entries are read. Needs no GIL. Not safe for concurrent use.
@@ -35,9 +35,9 @@ class Cursor {
     entry->value = std::string_view(bytes_).substr(extent.begin + extent.key_size, extent.value_size);
     return true;
   }
-  // Reads entries ahead, after a Take that found none. None are there afterwards at the end, and after an error.
+  // Reads entries ahead, after a Take that found none. Finds none at the end, and after an error.
   void Fill(Direction direction);
-  // Of the last Fill or Seek.
+  // The status of the last Fill or Seek.
   const absl::Status& status() const { return status_; }
 
   // Before the first and behind the last entry. They read nothing.

@@ -4,7 +4,7 @@ namespace sepal_python {
 
 Database::~Database() {
   if (db == nullptr || closed) return;
-  // Objects die while an exception is on its way, too.
+  // Objects may be destroyed while an exception propagates.
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   (void)Close();

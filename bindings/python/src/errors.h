@@ -1,4 +1,4 @@
-// The exceptions of the module, and how a status becomes one.
+// The exceptions of the module, and their creation from a status.
 #pragma once
 
 #include "src/python.h"
@@ -8,7 +8,7 @@ namespace sepal_python {
 // Makes the classes and adds them to the module.
 bool AddErrors(PyObject* module);
 
-// Sets the exception that stands for `status`, which is not ok. Returns null, for callers to return.
+// Sets the exception for `status`, which is not ok. Returns null, for callers to return.
 PyObject* Raise(const absl::Status& status);
 // None, or the exception.
 inline PyObject* NoneOrRaise(const absl::Status& status) { return status.ok() ? None() : Raise(status); }

@@ -1,4 +1,4 @@
-// The functions of the module, and what the files with methods of databases share.
+// The functions of the module, and declarations for the files with methods of databases.
 #pragma once
 
 #include <span>

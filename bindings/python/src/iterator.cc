@@ -57,7 +57,7 @@ PyObject* ObjectOf(const IteratorState& state, const Entry& entry) {
   return pair.Release();
 }
 
-// Runs `work` on the cursor without the GIL, and returns its status then.
+// Runs `work` on the cursor without the GIL, and returns the cursor's status.
 template <class Work>
 absl::Status Read(IteratorState* state, const Work& work) {
   const Busy busy(&state->busy);
@@ -165,7 +165,7 @@ constexpr std::array<const char*, kArguments> kNames = {"reverse",          "sta
                                                         "verify_checksums", "fill_cache"};
 constexpr Signature kSignature = {.function = "iterator", .names = kNames, .positional = 0};
 
-// Bounds as the engine has them: the first inclusive, the second exclusive.
+// Bounds in the engine's form: the first inclusive, the second exclusive.
 bool TakeBounds(const SpaceState& space, std::span<PyObject* const> taken, sepal::ReadOptions* options) {
   std::optional<std::string> prefix;
   bool include_start = true, include_stop = false;

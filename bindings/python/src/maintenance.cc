@@ -29,7 +29,7 @@ PyObject* GetProperty(PyObject* self, PyObject* argument) {
   if (!TakeText(argument, "name", &name)) return nullptr;
   const SpaceState* const state = OpenSpace(self);
   if (state == nullptr) return nullptr;
-  // LevelDB's names are those that programs have.
+  // Programs use LevelDB's names.
   constexpr std::string_view kLevelDb = "leveldb.";
   if (name.starts_with(kLevelDb)) name = "sepal." + name.substr(kLevelDb.size());
   const sepal::ColumnFamily& family = FamilyOf(*state);

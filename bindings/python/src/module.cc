@@ -1,4 +1,4 @@
-// The extension module sepal._sepal. The package's own face is sepal/__init__.py.
+// The extension module sepal._sepal. The package's public interface is sepal/__init__.py.
 #include "sepal/version.h"
 #include "src/errors.h"
 #include "src/functions.h"

@@ -9,7 +9,7 @@
 namespace sepal_python {
 namespace {
 
-// plyvel's arguments come first; those of LevelDB's that Sepal has no use for are taken and ignored.
+// plyvel's arguments come first; those of LevelDB's that Sepal does not need are accepted and ignored.
 enum Argument : size_t {
   kName,
   kCreateIfMissing,
@@ -77,7 +77,7 @@ bool TakeCompression(PyObject* object, sepal::CompressionKind* kind) {
   return false;
 }
 
-// `memory_limit`, or what LevelDB's two sizes ask for where that is more than the default.
+// `memory_limit`, or the memory for LevelDB's two sizes if that is more than the default.
 bool TakeMemory(std::span<PyObject* const> taken, sepal::Options* options) {
   uint64_t cache = 0, buffer = 0, limit = 0;
   if (!TakeSize(taken[kLruCacheSize], "lru_cache_size", &cache) ||
@@ -85,7 +85,7 @@ bool TakeMemory(std::span<PyObject* const> taken, sepal::Options* options) {
       !TakeSize(taken[kMemoryLimit], "memory_limit", &limit)) {
     return false;
   }
-  constexpr uint64_t kMost = uint64_t{1} << 40;  // of each; what is more is refused by the engine
+  constexpr uint64_t kMost = uint64_t{1} << 40;  // of each; the engine refuses more
   const uint64_t asked = std::min(cache, kMost) + 4 * std::min(buffer, kMost);
   const bool given = taken[kMemoryLimit] != nullptr && taken[kMemoryLimit] != Py_None;
   options->memory_limit = static_cast<size_t>(given ? limit : std::max<uint64_t>(options->memory_limit, asked));
@@ -113,7 +113,7 @@ bool TakeOptions(std::span<PyObject* const> taken, sepal::Options* options) {
   }
   options->family.block_bytes = static_cast<size_t>(block);
   if (bits > 0) options->family.filter_policy = sepal::FilterPolicy::FromBitsPerKey(static_cast<double>(bits));
-  // What is out of range stays so.
+  // A sum out of range stays out of range.
   options->background_threads = static_cast<int>(std::min<uint64_t>(threads, INT32_MAX));
   return true;
 }

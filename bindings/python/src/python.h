@@ -1,7 +1,8 @@
-// What the files of the extension share: Python.h, owned references, and the database that its objects have in common.
+// Common declarations of the extension: Python.h, owned references, and the database that its objects share.
 //
-// All fields of all objects are guarded by the GIL. It is released around every call of the engine that may wait; what
-// such a call uses is kept alive by the caller's arguments, and marked as busy where a second thread must not use it.
+// All fields of all objects are guarded by the GIL. It is released around every call of the engine that may wait; the
+// objects of such a call are kept alive by the caller's arguments, and marked as busy if a second thread must not use
+// them.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -46,13 +47,12 @@ inline PyObject* None() { return Py_NewRef(Py_None); }
 inline PyObject* BytesOf(std::string_view bytes) {
   return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
 }
-// Text of the engine; what is no UTF-8 in it is escaped.
+// Text of the engine; invalid UTF-8 in it is escaped.
 inline PyObject* TextOf(std::string_view text) {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
 }
 
-// An open database. The objects that were made of it share it, and it is closed with the last of them, or before by
-// close().
+// An open database, shared by the objects created from it. It is closed with the last of them, or earlier by close().
 struct Database {
   Database(std::unique_ptr<sepal::DB> opened, std::string path_of_it)
       : db(std::move(opened)), path(std::move(path_of_it)) {}
@@ -60,9 +60,9 @@ struct Database {
   Database& operator=(const Database&) = delete;
   ~Database();
 
-  // Later calls are refused; those that run go on, and the last of them frees the database.
+  // Later calls are refused; running ones continue, and the last of them frees the database.
   absl::Status Close();
-  // With the GIL, so that nothing runs beside it.
+  // Called with the GIL, so that nothing runs beside it.
   void FreeIfUnused() {
     if (closed && calls == 0) db.reset();
   }

@@ -44,7 +44,7 @@ void Deallocate(PyObject* self) {
 
 // --- reading ---
 
-// What a get or a multi_get is told beside its keys.
+// The arguments of a get or a multi_get beside its keys.
 struct Reading {
   const sepal::ReadOptions* options = &sepal::kDefaultReadOptions;
   sepal::ReadOptions own;
@@ -129,7 +129,7 @@ PyObject* ListOf(std::span<const sepal::PinnedValue> values, std::span<const abs
 PyObject* MultiGet(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   std::array<PyObject*, 3> taken;
   if (!TakeArguments(kMultiGet, {arguments, count, names}, taken)) return nullptr;
-  // A tuple keeps the keys alive, whatever other threads do to a list.
+  // A tuple keeps the keys alive, even if other threads change the list.
   const Ref tuple(PySequence_Tuple(taken[0]));
   if (!tuple) return nullptr;
   SpaceState* const state = OpenSpace(self);

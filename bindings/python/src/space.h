@@ -1,5 +1,5 @@
-// A part of a database that is read and written alike: the database itself, a column family, the keys under a prefix,
-// or a snapshot of one of these. One object, with a type for each.
+// A part of a database with the same methods for reads and writes: the database itself, a column family, the keys under
+// a prefix, or a snapshot of one of these. One struct, with a Python type for each.
 #pragma once
 
 #include "src/python.h"
@@ -31,10 +31,10 @@ extern SpaceTypes space_types;
 // Makes the types and adds them to the module.
 bool AddSpaces(PyObject* module);
 
-// An object of the type with these contents.
+// Creates an object of the type with these contents.
 PyObject* NewSpace(PyTypeObject* type, SpaceState state, PyObject* parent);
 
-// The state of an object that is open; null, with an exception, of one that is closed.
+// The state of an open object; null, with an exception, for a closed one.
 SpaceState* OpenSpace(PyObject* self);
 inline SpaceState& StateOf(PyObject* self) { return reinterpret_cast<Space*>(self)->state; }
 inline const sepal::ColumnFamily& FamilyOf(const SpaceState& state) {
@@ -70,7 +70,7 @@ PyObject* PutStream(PyObject* self, PyObject* const* arguments, Py_ssize_t count
 PyObject* ReadValue(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* OpenValue(PyObject* self, PyObject* key);
 
-// What spaces make (batch.cc, iterator.cc, raw_iterator.cc).
+// The objects that spaces create (batch.cc, iterator.cc, raw_iterator.cc).
 PyObject* NewBatch(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* NewIterator(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* NewPlainIterator(PyObject* self);

@@ -11,7 +11,7 @@ namespace sepal_python {
 
 namespace {
 
-// What an object with a method `read`, or an iterable, gives.
+// The bytes of an object with a method `read`, or of an iterable.
 class PythonSource final : public sepal::ValueSource {
  public:
   // False, with an exception: it is neither.
@@ -23,7 +23,7 @@ class PythonSource final : public sepal::ValueSource {
     return static_cast<bool>(iterator_);
   }
 
-  // In a call that is without the GIL.
+  // Called without the GIL.
   absl::StatusOr<size_t> Read(std::span<char> buffer) override {
     const PyGILState_STATE gil = PyGILState_Ensure();
     const bool there = given_ < bytes_.size() || Next(buffer.size());
@@ -37,7 +37,7 @@ class PythonSource final : public sepal::ValueSource {
     return part;
   }
 
-  // What the source raised is raised again; null, for callers to return. False: it raised nothing.
+  // Raises the source's exception again, if there was one. Returns whether there was.
   bool RaiseAgain() {
     if (type_ == nullptr) return false;
     PyErr_Restore(std::exchange(type_, nullptr), std::exchange(value_, nullptr), std::exchange(trace_, nullptr));

@@ -8,7 +8,7 @@ pub struct WriteBatch {
     pub(crate) raw: *mut ffi::sepal_writebatch_t,
 }
 
-// Changing it takes a reference that is exclusive.
+// Changes need an exclusive reference.
 unsafe impl Send for WriteBatch {}
 unsafe impl Sync for WriteBatch {}
 
@@ -50,7 +50,7 @@ impl WriteBatch {
         }
     }
 
-    /// A put of which the key is there until that time.
+    /// A put whose key expires at that time.
     pub fn put_expiring(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>, expires_at: SystemTime) {
         let (key, value) = (key.as_ref(), value.as_ref());
         let millis = expires_at.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);

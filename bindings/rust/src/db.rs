@@ -4,11 +4,11 @@ use crate::error::{check, take_text};
 use crate::options::{c_path, c_text, RawReadOptions, RawWriteOptions};
 use crate::{ffi, iterator, Iter, Options, PinnedValue, RawIterator, ReadOptions, Result, WriteBatch, WriteOptions};
 
-/// An open database. All of its methods may be called by many threads at once. The methods of keys are about the default
+/// An open database. All of its methods may be called by many threads at once. The methods for keys use the default
 /// column family; [`Db::column_family`] has them for others.
 pub struct Db {
     pub(crate) raw: *mut ffi::sepal_t,
-    // What calls without options use.
+    // The options of calls without their own.
     pub(crate) reading: RawReadOptions,
     writing: RawWriteOptions,
 }
@@ -42,7 +42,7 @@ impl Db {
         check(|error| unsafe { ffi::sepal_close_with_error(raw, error) })
     }
 
-    /// Deletes a database that is not open, with its files alone.
+    /// Deletes a database that is not open; other files in its directory stay.
     pub fn destroy(options: &Options, directory: impl AsRef<Path>) -> Result<()> {
         let directory = c_path(directory)?;
         check(|error| unsafe { ffi::sepal_destroy_db(options.raw, directory.as_ptr(), error) })
@@ -126,7 +126,7 @@ impl Db {
     pub fn get_pinned(&self, key: impl AsRef<[u8]>) -> Result<Option<PinnedValue<'_>>> {
         self.default_family().get_pinned(key)
     }
-    /// Reads many keys as of one moment, and overlaps the reads of those that are on the disk.
+    /// Reads many keys as of one moment, and overlaps reads from the disk.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>>> {
         self.default_family().multi_get(keys)
     }
@@ -140,7 +140,7 @@ impl Db {
         self.default_family().raw_iter(options)
     }
 
-    /// The database as of now; it covers all column families.
+    /// A snapshot of the database as of now, with all column families.
     pub fn snapshot(&self) -> Snapshot<'_> {
         let raw = unsafe { ffi::sepal_create_snapshot(self.raw) };
         Snapshot { raw, db: self.raw, database: PhantomData }
@@ -160,7 +160,7 @@ impl Db {
     pub fn sync(&self) -> Result<()> {
         check(|error| unsafe { ffi::sepal_sync(self.raw, error) })
     }
-    /// Brings a read-only database to what its writer has written by now.
+    /// Brings a read-only database up to date with its writer.
     pub fn catch_up(&self) -> Result<()> {
         check(|error| unsafe { ffi::sepal_catch_up(self.raw, error) })
     }

@@ -2,8 +2,8 @@ use std::{ffi::CStr, fmt, os::raw::c_char, ptr};
 
 use crate::ffi;
 
-/// What went wrong, with the engine's message. `docs/reference/errors.md` of Sepal says when each occurs; that a key does
-/// not exist is none of them.
+/// An error, with the engine's message. `docs/reference/errors.md` of Sepal says when each occurs; an absent key is not
+/// an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

@@ -2,7 +2,7 @@ use std::{marker::PhantomData, ptr};
 
 use crate::{error::check, ffi, options::{bytes, RawReadOptions}, ColumnFamily, Error, ReadOptions, Result};
 
-/// The engine's iterator, which stands at an entry and copies nothing. It sees the database as it was when it was made.
+/// The engine's iterator, which stands at an entry and copies nothing. It sees the database as it was at its creation.
 pub struct RawIterator<'a> {
     raw: *mut ffi::sepal_iterator_t,
     database: PhantomData<&'a ()>,
@@ -43,7 +43,7 @@ impl<'a> RawIterator<'a> {
     pub fn valid(&self) -> bool {
         unsafe { ffi::sepal_iter_valid(self.raw) != 0 }
     }
-    /// At no entry, this does nothing.
+    /// Does nothing if it stands at no entry.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) {
         if self.valid() {
@@ -56,7 +56,7 @@ impl<'a> RawIterator<'a> {
         }
     }
 
-    /// The entry that it stands at.
+    /// The entry at which it stands.
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         Some((self.key()?, self.value()?))
     }

@@ -13,7 +13,7 @@ pub use error::{Error, Result};
 pub use iterator::{Iter, PinnedValue, RawIterator};
 pub use options::{Compression, MergeOperator, Options, ReadOptions, WriteOptions};
 
-/// The version of the library that is linked.
+/// The version of the linked library.
 pub fn version() -> &'static str {
     unsafe { std::ffi::CStr::from_ptr(ffi::sepal_version_string()) }.to_str().unwrap_or("")
 }

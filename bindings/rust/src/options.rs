@@ -24,8 +24,7 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How a database is opened, and of each column family how it stores its keys. `docs/reference/options.md` of Sepal
-/// explains them.
+/// The options for opening a database and for its column families. `docs/reference/options.md` of Sepal explains them.
 pub struct Options {
     pub(crate) raw: *mut ffi::sepal_options_t,
 }
@@ -64,16 +63,16 @@ impl Options {
         error_if_exists(on: bool) = sepal_options_set_error_if_exists(on.into());
         /// A view as of the opening, also beside a process that writes.
         read_only(on: bool) = sepal_options_set_read_only(on.into());
-        /// With `read_only`: the view catches up by itself, so long after each time.
+        /// With `read_only`: the time after which the view catches up again automatically.
         follow(period: Duration) = sepal_options_set_follow_milliseconds(period.as_millis() as u64);
-        /// Bytes of memory for everything.
+        /// The memory limit for everything, in bytes.
         memory_limit(bytes: usize) = sepal_options_set_memory_limit(bytes);
         background_threads(threads: u16) = sepal_options_set_background_threads(threads.into());
         compression(kind: Compression) = sepal_options_set_compression(kind as c_int);
         block_size(bytes: usize) = sepal_options_set_block_size(bytes);
-        /// How long puts live that say nothing themselves.
+        /// The time to live of puts without their own.
         ttl(time: Duration) = sepal_options_set_ttl(millis(time));
-        /// What merges do to values.
+        /// The merge operator.
         merge_operator(merge: &MergeOperator) = sepal_options_set_merge_operator(merge.raw);
     }
 
@@ -95,7 +94,7 @@ impl Options {
         Ok(self)
     }
 
-    /// Changes the options as a text says, or, with an error, not at all.
+    /// Changes the options by a text, or, with an error, not at all.
     pub fn text(self, text: &str) -> Result<Self> {
         let text = c_text(text)?;
         check(|error| unsafe { ffi::sepal_options_from_text(self.raw, text.as_ptr(), error) })?;
@@ -103,7 +102,7 @@ impl Options {
     }
 }
 
-/// What a merge does to a value. Its name belongs to a column family for good.
+/// The effect of a merge on a value. Its name belongs to a column family for good.
 pub struct MergeOperator {
     raw: *mut ffi::sepal_mergeoperator_t,
 }
@@ -137,8 +136,8 @@ impl MergeOperator {
         Self::built_in("sepal.Add64").expect("the library has it")
     }
 
-    /// An operator that makes a value of the key, the value before it and the operands, oldest first; `None` if they
-    /// cannot be merged. It must always give the same result, must not block, and is called by many threads at once.
+    /// An operator that returns the value for a key, its old value and the operands, oldest first; `None` if they
+    /// cannot be merged. It must be deterministic, must not block, and is called by many threads at once.
     ///
     /// # Errors
     /// `InvalidArgument` for a name with a zero byte.
@@ -187,7 +186,7 @@ unsafe extern "C" fn call_merge(
     memory.cast()
 }
 
-/// How a write is made. Without `sync` it survives the death of the process, and with it a loss of power.
+/// The options of a write. Without `sync` it survives the death of the process, and with `sync` a loss of power.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     pub sync: bool,
@@ -195,7 +194,7 @@ pub struct WriteOptions {
     pub disable_wal: bool,
     /// Fail with `Unavailable` instead of waiting.
     pub no_slowdown: bool,
-    /// For a put alone: how long the key lives.
+    /// For puts only: the time to live of the key.
     pub ttl: Option<Duration>,
 }
 
@@ -228,7 +227,7 @@ impl Drop for RawWriteOptions {
     }
 }
 
-/// How a read is made. The bounds, the prefix and `reverse` are for iterators.
+/// The options of a read. The bounds, the prefix and `reverse` are for iterators.
 #[derive(Clone, Default)]
 pub struct ReadOptions<'a> {
     /// Read as of this snapshot instead of as of now.

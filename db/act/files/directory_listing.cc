@@ -53,8 +53,8 @@ absl::StatusOr<bool> FileExists(Directory* directory, std::string_view name) {
   if (opened.ok()) return true;
   if (absl::IsNotFound(opened)) return false;
   if (absl::IsResourceExhausted(opened)) return opened;
-  // Opening anything but a regular file fails in many ways, and a regular file may be unreadable: the listing tells
-  // them apart.
+  // Opening anything but a regular file fails in many ways, and a regular file may be unreadable; the listing
+  // distinguishes them.
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   return std::any_of(listing.begin(), listing.end(), [&](const DirectoryEntry& entry) { return entry.name == name; });
 }

@@ -4,7 +4,7 @@
 // `most_open` table files are kept open, those that were read last; the others are closed, and opened again by name
 // when they are read. It does not matter when, because a table file never changes and its name is never reused.
 //
-// Where several databases share what they need, each has an equal part of that, as of the last file that it opened.
+// If several databases share the process's files, each has an equal part of them, as of the last file that it opened.
 //
 // If no descriptor is left, because others have taken them, half of the table files are closed for the file that is to
 // be opened here.
@@ -30,8 +30,8 @@ namespace sepal {
 
 class FdLimitedDirectory final : public Directory {
  public:
-  // `beside_a_writer`: a table that is missing when it is opened again gives `Aborted` rather than DataLoss.
-  // `sharers`: how many databases `most_open` is for, which may change; null: one. Must outlive the directory.
+  // `beside_a_writer`: a table that is missing when it is opened again gives `Aborted` rather than DataLoss. `sharers`:
+  // the number of databases that `most_open` is for, which may change; null for one. It must outlive the directory.
   FdLimitedDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer,
                      const std::atomic<size_t>* sharers = nullptr)
       : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer), sharers_(sharers) {}

@@ -1,11 +1,11 @@
-// Removes table files, and value files, that no edit and no reader refers to any more, and marks them as removed in the
+// Removes table files and value files that no edit and no reader refers to any more, and marks them as removed in the
 // cache, where a compaction may have left blocks of a table that was never opened.
 //
-// A table file is handed in when its last reference is released, which may happen in any thread, also a reader's. So
-// handing in only notes the number; the file is removed by the next background job, by an explicit Run, or by Close. A
-// failed removal is retried with the next ones; files that remain are found when the database is opened again.
+// A table file is handed in when its last reference is released, which may happen in any thread, including a reader's.
+// So handing in only notes the number; the file is removed by the next background job, by an explicit Run, or by Close.
+// A failed removal is retried with the next ones; files that remain are found when the database is opened again.
 //
-// Where another process writes the database, no file is ever removed; the cache alone hears of tables that are gone.
+// If another process writes the database, no file is ever removed; only the cache learns of tables that are gone.
 //
 // Safe for concurrent use. The directory and the cache must outlive it.
 #pragma once
@@ -31,11 +31,11 @@ class ObsoleteTableDeleter final : public ObsoleteTableSink {
   void OnLastRelease(FileNumber number) override;
   // Receives a value file that nothing refers to any more.
   void RemoveValueFile(FileNumber number);
-  // Whether a file that was handed in is still there.
+  // Returns whether a file that was handed in still exists.
   bool HasWork() const { return has_work_.load(std::memory_order_acquire); }
   // Removes the files that were handed in. Must not be called with a lock held.
   void Run();
-  // Nothing is removed from now on: the directory may belong to another database.
+  // Nothing is removed after this: the directory may belong to another database.
   void Stop();
 
  private:

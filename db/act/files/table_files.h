@@ -22,7 +22,7 @@ class FamilyTableOpener final : public TableOpener {
     BlockCache* cache;
     MemoryBudget* budget;
     StatisticsImpl* statistics;
-    // A writer may be running beside: a missing table then gives `Aborted` rather than DataLoss.
+    // A writer may run in another process: then a missing table gives `Aborted` rather than DataLoss.
     bool beside_a_writer = false;
     ReadMode read_mode = ReadMode::kBuffered;
     ReadAroundCredit* read_around = nullptr;  // may be null

@@ -14,7 +14,7 @@ namespace sepal {
 
 namespace {
 
-// Bytes of the file, all of them.
+// Fills `to` completely from the file.
 absl::Status ReadAll(const ReadableFile& file, std::string_view path, std::string_view what, uint64_t offset,
                      std::span<char> to) {
   ASSIGN_OR_RETURN(const size_t read, file.Read(offset, to.size(), to.data()));
@@ -23,7 +23,7 @@ absl::Status ReadAll(const ReadableFile& file, std::string_view path, std::strin
   return Damaged(path, offset, what, absl::StrFormat("%u bytes", to.size()), absl::StrFormat("%u", read));
 }
 
-// Of chunks that lie one behind the other, the first at `at` of the value.
+// Checks consecutive chunks, of which the first is at `at` of the value.
 absl::Status CheckChunks(std::string_view path, const ValueReference& reference, std::string_view sums, uint64_t at,
                          std::string_view chunks) {
   for (uint64_t in = 0; in < chunks.size(); in += kValueChunkBytes) {
@@ -94,7 +94,7 @@ absl::Status ReadPart(const ReadableFile& file, std::string_view path, const Val
   while (!to.empty()) {
     const uint64_t begin = at / kValueChunkBytes * kValueChunkBytes;
     const uint64_t wanted_end = at + to.size();
-    // Whole chunks go where they are wanted, and of another the part that is.
+    // Whole chunks are read straight into `to`; of a partial one, the wanted part is copied.
     const uint64_t whole_end =
         wanted_end == reference.stored_bytes ? wanted_end : wanted_end / kValueChunkBytes * kValueChunkBytes;
     if (at == begin && whole_end > begin) {

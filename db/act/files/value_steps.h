@@ -17,24 +17,24 @@
 
 namespace sepal {
 
-// The memory that a reading takes, but for chunk sums: 1/16384 of a value.
+// The memory that a reading takes, besides the chunk sums, which take 1/16384 of a value.
 inline constexpr uint64_t kValueStepBytes = 4 * kValueChunkBytes;
 
-// `step` lies at `at` of the value. It is checked already where the value is chunked, and else only once all are read.
+// `step` is at `at` of the value. It is already checked if the value is chunked; otherwise, checking needs all steps.
 using ValueStep = std::function<absl::Status(uint64_t at, std::string_view step)>;
 
-// Reads the whole value and checks it; `take` may be null, and its error ends the reading.
+// Reads and checks the whole value; `take` may be null, and its error ends the reading.
 absl::Status ReadInSteps(const ReadableFile& file, std::string_view path, const ValueReference& reference,
                          const ValueStep& take = nullptr);
-// The same for a file of which nothing is known: chunk sums may be missing, and no step is checked before the last.
+// The same for a file that is not trusted: chunk sums may be missing, and no step is checked before the last.
 absl::Status ReadWithoutSums(const ReadableFile& file, std::string_view path, const ValueReference& reference,
                              const ValueStep& take = nullptr);
 
-// Of a chunked value.
+// Reads and checks the chunk sums of a chunked value.
 absl::StatusOr<std::string> ReadChunkSums(const ReadableFile& file, std::string_view path,
                                           const ValueReference& reference);
-// Fills `to` with what is at `at` of a chunked value, which reaches that far. Only the chunks that it touches are read,
-// and checked. `sums` has been checked.
+// Fills `to` from `at` of a chunked value, which must reach that far. Only the chunks that it touches are read and
+// checked. `sums` has been checked.
 absl::Status ReadPart(const ReadableFile& file, std::string_view path, const ValueReference& reference,
                       std::string_view sums, uint64_t at, std::span<char> to);
 

@@ -23,8 +23,8 @@ ValueFile::~ValueFile() {
   store_->Released(*this);
 }
 
-// No other thread uses it any more. A store that was never used takes no lock, here and below, so that the histories of
-// simulated threads are those of a library without it.
+// No other thread uses it any more. A store that was never used takes no locks, so that simulated threads have the same
+// histories as without it.
 ValueStore::~ValueStore() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   removes_ = false;
   ends_ = true;
@@ -47,7 +47,7 @@ void ValueStore::Hold(ValueFileRef file) {
   held_.push_back(std::move(file));
 }
 
-// The opening is the only thread yet, here and below.
+// The opening is still the only thread, here and below.
 void ValueStore::Start(const Writing& writing) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   deleter_ = writing.deleter;
   ValueOutputs outputs{.directory = directory_,
@@ -127,7 +127,7 @@ void ValueStore::HoldFor(MemTable* memtable, const ValueReference& reference) {
   if (!memtable->HoldsValues(reference.file)) {
     memtable->HoldValues(reference.file, std::make_shared<const MemTableHold>(this, Pin(reference.file)));
   }
-  // Of a chunked value an opening reads next to nothing.
+  // An opening reads almost nothing of a chunked value.
   if (!reference.chunked) memtable->CountSeparated(reference.stored_bytes);
 }
 
@@ -150,7 +150,7 @@ void ValueStore::Released(const ValueFile& file) {
   {
     MutexLock lock(&map_mutex_);
     const auto it = files_.find(file.number_.value());
-    if (it == files_.end() || !it->second.file.expired()) return;  // another has pinned it since
+    if (it == files_.end() || !it->second.file.expired()) return;  // another thread has pinned it since
     files_.erase(it);
     if (cache_ != nullptr && !ends_ && file.reader_.load(std::memory_order_relaxed) != nullptr) {
       cache_->NoteGone(file.cache_file_);
@@ -260,7 +260,7 @@ void ValueStore::FetchAll(std::span<const ValueReference> references, bool as_st
   std::vector<ReadRequest> requests;
   for (size_t i = 0; i < references.size(); ++i) {
     const ValueReference& reference = references[i];
-    // The cache has values as they are shown.
+    // The cache has values in their decompressed form.
     if (CachePin pin = as_stored && reference.compressed() ? CachePin() : FindCached(reference)) {
       done(i, std::move(pin));
       continue;
@@ -322,7 +322,7 @@ absl::Status ValueStore::CheckChunkSums(const ValueReference& reference) {
   return ReadChunkSums(*open, PathOf(reference.file), reference).status();
 }
 
-// In the cache they have the place of the file where they lie.
+// In the cache, they have the key of their place in the file.
 absl::StatusOr<CachePin> ValueStore::FetchChunkSums(const ValueReference& reference, bool fill_cache) {
   const CacheKey key{cache_->FileOf(reference.file.value()), reference.sums_offset()};
   CachePin cached = cache_->Lookup(key);

@@ -16,7 +16,7 @@ absl::StatusOr<std::unique_ptr<ValueStreamWriter>> ValueStreamWriter::Begin(cons
   const ValueReference place{number, kValueFileHeaderBytes, bytes};
   const uint64_t file_bytes = place.sums_offset() + place.sums_bytes();
   auto stream = std::unique_ptr<ValueStreamWriter>(new ValueStreamWriter(to, number, bytes));
-  // From here on the file goes with the stream.
+  // From here on, the file is removed with the stream.
   stream->file_ = to.pin(number);
   ASSIGN_OR_RETURN(stream->writer_,
                    to.directory->OpenForWrite(name, WriteMode::kCreateNew,
@@ -32,7 +32,7 @@ absl::Status ValueStreamWriter::Append(std::string_view part) {
   if (to_.pacing.limiter != nullptr) to_.pacing.limiter->Take(part.size(), to_.pacing.priority);
   const uint64_t offset = kValueFileHeaderBytes + appended_;
   RETURN_IF_ERROR(writer_->WriteAt(offset, part));
-  // So that the sync at the end finds little left, and the page cache is not filled.
+  // Written back now, so that the final sync has little left, and the page cache does not fill up.
   RETURN_IF_ERROR(writer_->SyncRange(offset, part.size()));
   AppendChunkSums(number_, offset, part, &sums_);
   appended_ += part.size();

@@ -1,14 +1,13 @@
-// Writes one chunked value (db/format/value_reference.h) into a value file of its own, part by part.
+// Writes one chunked value (db/format/value_reference.h) in parts into a value file of its own.
 //
 // Laws:
-// - The file has that value and nothing else. So it is never emptied: it goes as a whole, with the last that refers to
-//   it, and no other write waits for it.
-// - What Finish returns is durable, value and name. So what a log refers to is there whatever becomes of the machine,
-// and
-//   no opening has to write it anew.
-// - Without Finish nothing refers to the file, which goes with this object.
+// - The file has only that value. So it is never emptied, but is removed as a whole with the last reference to it, and
+//   no other write waits for it.
+// - When Finish returns, the value and the file's name are durable. So a value that a log refers to survives a loss of
+//   power, and no opening must write it anew.
+// - Without Finish nothing refers to the file, which is removed with this object.
 //
-// One thread. Cost: nothing is kept of the value but its chunk sums.
+// One thread. Cost: of the value, only the chunk sums are kept in memory.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +24,14 @@ namespace sepal {
 
 class ValueStreamWriter {
  public:
-  // Makes the file, with space for a value of `bytes`, at least one: ResourceExhausted where there is none.
+  // Creates the file, with space for a value of `bytes`, at least one. ResourceExhausted if there is no space.
   static absl::StatusOr<std::unique_ptr<ValueStreamWriter>> Begin(const ValueOutputs& to, uint64_t bytes);
   ValueStreamWriter(const ValueStreamWriter&) = delete;
   ValueStreamWriter& operator=(const ValueStreamWriter&) = delete;
 
-  // Of whole chunks, but for the last part of the value.
+  // Appends whole chunks; only the last part of the value may end within one.
   absl::Status Append(std::string_view part);
-  // Once, when all bytes were appended.
+  // Called once, when all bytes were appended.
   absl::StatusOr<ValueWriter::Written> Finish();
 
  private:
@@ -42,7 +41,7 @@ class ValueStreamWriter {
   const ValueOutputs& to_;
   const FileNumber number_;
   const uint64_t bytes_;
-  ValueFileRef file_;  // it lets go once the writer below is gone
+  ValueFileRef file_;  // released after the writer below is gone
   std::unique_ptr<WritableFile> writer_;
   uint64_t appended_ = 0;
   std::string sums_;

@@ -42,7 +42,7 @@ size_t ValueWindow::Fill(std::span<const ValueReference> references) {
   return tried;
 }
 
-// Which are read, in the order of files; a single one is none.
+// Chooses the values to read, ordered by file; a single one is not worth it.
 size_t ValueWindow::Choose(std::span<const ValueReference> references) {
   pieces_.assign(references.size(), {});
   order_.clear();

@@ -1,7 +1,7 @@
-// Values that a scan comes to next, read together into a window of a pool, which may take it back at any time.
+// Values that a scan will reach next, read together into a window of a pool, which may take it back at any time.
 //
-// It is of use to speed alone: a value that could not be read, is damaged or was taken back is not there, and the
-// caller reads it by itself, so that errors are those of single reads.
+// It only improves speed: a value that could not be read, is damaged or was taken back is missing, and the caller reads
+// it by itself, so that errors are those of single reads.
 //
 // Not safe for concurrent use. The caller holds the files that its references name.
 #pragma once
@@ -23,13 +23,12 @@ class ValueWindow {
  public:
   ValueWindow(ValueStore* store, WindowPool* pool) : store_(store), window_(pool) {}
 
-  // Reads the values of the first of `references`, in place of those that were there, and returns of how many: as many
-  // as there is room for. Values that the cache has, and large ones, are left out; neighbours in a file are one read.
+  // Reads the values of the first `references` for which there is room, in place of the previous ones, and returns
+  // their number. Skips values that are in the cache, and large ones; neighbours in a file are read at once.
   size_t Fill(std::span<const ValueReference> references);
-  // The value of the reference that was number `index` of the last Fill, as ValueStore::Fetch gives it; empty: it is
-  // not there.
+  // Returns the value of reference `index` of the last Fill, as ValueStore::Fetch does; empty if it is missing.
   CachePin Take(size_t index, const ValueReference& reference, bool fill_cache);
-  // Nothing is there any more; the memory stays for the next Fill, or until the pool needs it.
+  // Forgets the values; the memory stays for the next Fill, or until the pool needs it.
   void Forget() { pieces_.clear(); }
 
  private:
@@ -40,7 +39,7 @@ class ValueWindow {
     bool wanted = false;
     bool there = false;
   };
-  // Neighbours in a file: those of `order_` from `first` on.
+  // Neighbours in a file: the elements of `order_` from `first` on.
   struct Extent {
     size_t first = 0;
     size_t last = 0;
@@ -53,7 +52,7 @@ class ValueWindow {
   ValueStore* const store_;
   WindowPool::Window window_;
   std::vector<Piece> pieces_;
-  // For Fill alone.
+  // Used only by Fill.
   std::vector<size_t> order_;
   std::vector<Extent> extents_;
   std::vector<ReadRequest> requests_;

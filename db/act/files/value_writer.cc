@@ -24,7 +24,7 @@ absl::StatusOr<ValueWriter::Place> ValueWriter::AppendBytes(std::string_view byt
   Output& output = *active_;
   const uint64_t offset = output.end;
   RETURN_IF_ERROR(Reserve(offset + bytes.size()));
-  // After a failure the next bytes are written in the same place.
+  // After a failure, the next bytes are written to the same place.
   RETURN_IF_ERROR(output.writer->WriteAt(offset, bytes));
   output.end = offset + bytes.size();
   output.dirty = true;
@@ -81,7 +81,7 @@ void ValueWriter::EndFile() {
   if (active_ != nullptr) EndActive();
 }
 
-// What is reserved behind the values is given back; where that fails, it is with the file.
+// Releases the space reserved after the values; if that fails, it is released when the file is removed.
 void ValueWriter::EndActive() {
   const std::shared_ptr<Output> ended = std::exchange(active_, nullptr);
   if (ended->space > ended->end) ended->writer->Truncate(ended->end).IgnoreError();

@@ -1,9 +1,9 @@
-// Appends values to value files (db/format/value_file.h), to one after another.
+// Appends values to value files (db/format/value_file.h), one file after another.
 //
 // Laws:
-// - What was written never changes, and no file is written to by two openings.
+// - Written bytes never change, and no two openings write to one file.
 // - A failed sync is final, as it is for the log.
-// - Where there is no space, Append fails with ResourceExhausted and nothing refers to what was written.
+// - If there is no space, Append fails with ResourceExhausted, and nothing refers to what was written.
 //
 // Thread-safety: everything may run concurrently.
 #pragma once
@@ -30,16 +30,16 @@ namespace sepal {
 class ValueFile;
 using ValueFileRef = std::shared_ptr<const ValueFile>;
 
-// Where values go. Pointers outlive the writer.
+// The destination of values. The pointers outlive the writer.
 struct ValueOutputs {
   Directory* directory = nullptr;
   uint64_t database_id = 0;
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_file_id;
   std::function<ValueFileRef(FileNumber)> pin;
-  // A file gets no more values, and has so many bytes.
+  // Called when a file gets no more values, with its size.
   std::function<void(FileNumber, uint64_t bytes)> ended;
-  // Files end at about `file_bytes`, and get space in steps of `step_bytes`.
+  // Files end at about `file_bytes`, and reserve space in steps of `step_bytes`.
   uint64_t file_bytes = uint64_t{64} << 20;
   uint64_t step_bytes = uint64_t{4} << 20;
   Pacing pacing = {};
@@ -52,12 +52,12 @@ class ValueWriter {
   ValueWriter(const ValueWriter&) = delete;
   ValueWriter& operator=(const ValueWriter&) = delete;
 
-  // Before anything else is called.
+  // Called before anything else.
   void Start(ValueOutputs outputs) { to_ = std::move(outputs); }
 
   struct Written {
     ValueReference reference;
-    ValueFileRef file;  // to be held until what has the reference holds it
+    ValueFileRef file;  // to be held until the holder of the reference holds it
   };
   absl::StatusOr<Written> Append(const StoredValue& value);
   struct Place {
@@ -65,28 +65,28 @@ class ValueWriter {
     uint64_t offset = 0;
     ValueFileRef file;  // as in Written
   };
-  // The stored bytes of values, one behind the other, in one write: the kernel takes 256 KiB at once nearly twice as
-  // fast as in pages.
+  // Appends the stored bytes of several values in one write; the kernel handles 256 KiB at once nearly twice as fast as
+  // in pages.
   absl::StatusOr<Place> AppendBytes(std::string_view bytes) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // Of what Append returned, or what lies in that place, once: nothing has the reference, nor ever had. The next value
-  // takes its place, if none has followed.
+  // Takes back the result of Append, or a part of that of AppendBytes, once: nothing has, or ever had, the reference.
+  // The next value reuses the space, if none has followed.
   void TakeBack(const ValueReference& reference) ABSL_LOCKS_EXCLUDED(append_mutex_);
-  // Makes all durable that was appended before the call. Cost where all is: two loads.
+  // Makes everything appended before the call durable. If it already is, the cost is two loads.
   absl::Status Sync() ABSL_LOCKS_EXCLUDED(append_mutex_, sync_mutex_);
   bool HasUnsynced() const {
     return durable_.load(std::memory_order_acquire) != appended_.load(std::memory_order_acquire);
   }
-  // What is appended from now on goes into another file.
+  // Makes later values go to another file.
   void EndFile() ABSL_LOCKS_EXCLUDED(append_mutex_);
 
  private:
-  // A file that is written to, or that has what is not durable.
+  // A file that is being written, or is not yet durable.
   struct Output {
     FileNumber number;
     ValueFileRef file;
     std::shared_ptr<WritableFile> writer;
-    uint64_t end = 0;    // guarded by `append_mutex_`, as is the rest but `named`
-    uint64_t space = 0;  // up to which space is reserved
+    uint64_t end = 0;    // guarded by `append_mutex_`, like the rest except for `named`
+    uint64_t space = 0;  // the end of the reserved space
     bool dirty = false;
     bool named = false;  // the name is durable; guarded by `sync_mutex_`
   };

@@ -17,7 +17,7 @@ namespace sepal {
 
 namespace {
 
-// The tables that an input gives to one part, opened when they are reached.
+// The tables of one input in one part, opened when they are reached.
 class InputTables final : public ConcatenationSources {
  public:
   InputTables(std::span<const TableRef> tables, TableOpener* opener, KeyOrder order, uint64_t window_bytes)
@@ -43,7 +43,7 @@ class InputTables final : public ConcatenationSources {
   const uint64_t window_bytes_;
 };
 
-// What a thread does in one go: a slice and those behind it, up to one that another thread has begun.
+// What a thread does in one go: a slice and the following ones, up to one that another thread has begun.
 struct Part {
   absl::Status status;
   CompactionResult result;
@@ -121,10 +121,11 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   return status;
 }
 
-// How many stretches the inputs of a slice fall into, about: slices differ by no more than one of them.
+// About how many stretches of the inputs a slice has; slices differ by at most one stretch.
 constexpr uint64_t kStretchesOfSlice = 8;
 
-// The inputs, stretch by stretch. A table that cannot be opened is one; the part that needs it will say why.
+// Divides the inputs into stretches. A table that cannot be opened is one stretch; the part that needs it reports the
+// error.
 std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   const uint64_t stretch_bytes = input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) *
                                                              SlicedJob::kSlicesOfThread * kStretchesOfSlice) +
@@ -144,14 +145,14 @@ std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   return stretches;
 }
 
-// As many threads as find enough to do, and memory to read ahead in.
+// Chooses as many threads as find enough work, and memory for their read-ahead.
 ReadAheadShare ReadAheadFor(const CompactionJobInput& input) {
   const uint64_t parts = input.plan->InputBytes() / input.context.tuning.part_bytes;
   const auto threads = static_cast<int>(std::min(parts, static_cast<uint64_t>(std::max(input.max_threads, 1))));
   return ShareReadAhead(input.read_ahead_bytes, input.plan->inputs.size(), threads);
 }
 
-// As many slices for each thread, as far as there are keys to cut at.
+// Chooses the boundaries of a number of slices for each thread, as far as there are keys to cut at.
 std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input, size_t threads) {
   if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
@@ -182,7 +183,7 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
   input.control->BeginPart();
   std::vector<std::string> boundaries = BoundariesOfSlices(input, threads);
   input.control->EndPart();
-  std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
+  std::vector<Part> parts(boundaries.size() + 1);  // each at the index of its first slice
   SlicedJob job(input.context.order,
                 {.boundaries = std::move(boundaries),
                  .most_threads = threads,

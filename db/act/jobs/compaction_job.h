@@ -1,10 +1,10 @@
-// Carries out a plan that rewrites tables: reads the input tables in key order, keeps what must survive, writes the
+// Carries out a plan that rewrites tables: reads the input tables in key order, keeps what must survive, and writes the
 // output tables.
 //
-// The plan is cut into slices by key ranges, which threads share out among themselves (db/act/jobs/slices.h), as many
-// as the control grants, at any time, and the executor has to spare; the calling thread is one of them, so that a job
-// never waits for a thread that it does not get. Neighbouring slices that one thread goes through are a part, with
-// tables of its own.
+// The plan is cut into slices by key ranges, which threads share out among themselves (db/act/jobs/slices.h): at any
+// time as many as the control grants and the executor has to spare. The calling thread is one of them, so that a job
+// never waits for a thread that it does not get. Neighbouring slices that one thread processes form a part, with tables
+// of its own.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@
 
 namespace sepal {
 
-// Watches over a job. All threads of the job call it, side by side.
+// Controls a job. All threads of the job call it concurrently.
 class CompactionControl {
  public:
   virtual ~CompactionControl() = default;
-  // Called around what a thread does with files; the first may wait.
+  // Called before and after a thread works on files; BeginPart may wait.
   virtual void BeginPart() = 0;
   virtual void EndPart() = 0;
   // The number of threads that the job may have now, at least 1; it may grow.
   virtual int Threads() = 0;
-  // Called between entries of a part, `entries` of which were read since the last call. May wait. False: give up, with
-  // Cancelled.
+  // Called between entries of a part, `entries` of which were read since the last call. May wait. Returns false if the
+  // job must give up, with Cancelled.
   virtual bool GoesOn(uint64_t entries) = 0;
 };
 
@@ -44,15 +44,15 @@ struct CompactionJobInput {
   TableOpener* opener = nullptr;
   // As for Retention.
   std::vector<SequenceNumber> snapshots;
-  // As for Retention: those of the version; null: there are none.
+  // As for Retention: those of the version, or null if there are none.
   RangeTombstonesRef ranges = nullptr;
   // As for Retention.
   std::shared_ptr<const StripeFilter> filter = nullptr;
   ValueMoves moves = {};
-  // The family's; null: it has none.
+  // The family's; null if it has none.
   std::shared_ptr<const ContextFilterFactory> context_filter = nullptr;
   FilterContext filter_context = {};
-  // Of snapshots that are held, taken no earlier than `snapshots`.
+  // The newest of the held snapshots, which were listed no earlier than `snapshots`.
   std::optional<SequenceNumber> newest_snapshot = {};
   RunNumber output_run;
   int max_threads = 1;
@@ -66,11 +66,11 @@ struct CompactionResult {
   // Finished and synced, in key order; the directory is not synced.
   std::vector<TableMetadata> outputs;
   RetentionCounts counts;
-  // The first error of the filter with context; what was written is whole without it.
+  // The first error of the context filter; the output is complete without the filter.
   absl::Status filter_status;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
-  // Of values: written, and not synced. The files are to be held until the outputs are in a version.
+  // Bytes of values that were written but not synced. The files must be held until the outputs are in a version.
   uint64_t value_bytes_moved = 0;
   std::vector<ValueFileRef> value_files;
 };

@@ -107,7 +107,7 @@ absl::StatusOr<FilterVerdict> FilterStage::Judge(const InternalKeyView& key, std
 }
 
 absl::Status FilterStage::Remove(const InternalKeyView& key) {
-  // With number 0 nothing is below it.
+  // Nothing lies below an entry with sequence number 0.
   if (key.sequence() == SequenceNumber(0) || (options_.bottommost && !options_.newest_snapshot.has_value())) {
     ++dropped_;
     return absl::OkStatus();

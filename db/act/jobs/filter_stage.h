@@ -1,9 +1,9 @@
-// Asks a family's filter with context about what a part of a compaction is to write (sepal/context_filter.h), on its
-// way from retention to the tables.
+// Applies a family's context filter to what a part of a compaction will write (sepal/context_filter.h), between
+// retention and the tables.
 //
 // Laws:
-// - What a snapshot sees that was there as the job began passes as it is.
-// - What is removed becomes a delete of its sequence number, unless nothing older of any key is left below.
+// - Entries that were visible to a snapshot when the job began pass unchanged.
+// - A removed entry becomes a delete with its sequence number, unless no older entry is left below.
 //
 // One thread.
 #pragma once
@@ -26,11 +26,11 @@ namespace sepal {
 
 struct FilterStageOptions {
   KeyOrder order = {};
-  // The newest snapshot that is held; none: there is no snapshot.
+  // The newest snapshot that is held; unset if there is none.
   std::optional<SequenceNumber> newest_snapshot = {};
   // See CompactionPlan::bottommost.
   bool bottommost = false;
-  // Of values that lie in value files; null: there are none. Must outlive the stage.
+  // For values in value files; null if there are none. Must outlive the stage.
   ValueStore* values = nullptr;
 };
 
@@ -42,9 +42,9 @@ class FilterStage {
 
   absl::Status Add(const InternalKeyView& key, std::string_view value, bool first_of_key);
 
-  // The error on which the filter was given up; the entries from there on passed as they were.
+  // The error after which the filter was given up; later entries passed unchanged.
   const absl::Status& status() const { return status_; }
-  // Entries that were removed without a delete in their place.
+  // The number of entries that were removed without a delete in their place.
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -57,7 +57,7 @@ class FilterStage {
 
   const FilterStageOptions options_;
   const Emit emit_;
-  std::unique_ptr<ContextFilter> filter_;  // null: given up
+  std::unique_ptr<ContextFilter> filter_;  // null if it was given up
   std::optional<std::string> remove_through_;
   absl::Status status_;
   uint64_t dropped_ = 0;

@@ -14,10 +14,10 @@
 namespace sepal {
 namespace {
 
-// A table of a flush that ends before its memtable does has at least this part of the memtable's bytes.
+// A flush's table that ends before its memtable does has at least this part of the memtable's bytes.
 constexpr uint64_t kSmallestPartOfMemtable = 16;
 
-// As the largest memtable's keys lie.
+// Cuts by the keys of the largest memtable.
 SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
   if (input.executor == nullptr) return {};
   uint64_t bytes = 0;
@@ -34,14 +34,13 @@ SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
           .threads = input.threads != nullptr ? input.threads : [most = input.max_threads] { return most; }};
 }
 
-// What one part wrote, whether or not it came to its end.
+// What one part wrote, even if it was not completed.
 struct FlushedPart {
   std::vector<TableMetadata> tables;
   absl::Status status;
 };
 
-// Writes the keys from the beginning of a slice on, as far as the job lets it. Nothing is written where no entry of
-// them survives.
+// Writes the keys from the beginning of a slice on, as far as the job allows. Writes nothing if no entry survives.
 absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, std::vector<TableMetadata>* tables) {
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
@@ -80,7 +79,7 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
 
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input) {
   SlicedJob::Cut cut = CutIntoSlices(input);
-  std::vector<FlushedPart> parts(cut.boundaries.size() + 1);  // each at the slice that it begins with
+  std::vector<FlushedPart> parts(cut.boundaries.size() + 1);  // each at the index of its first slice
   SlicedJob job(input.context.order, std::move(cut), input.executor, [&](size_t slice) {
     parts[slice].status = FlushPart(input, &job, slice, &parts[slice].tables);
     return parts[slice].status;

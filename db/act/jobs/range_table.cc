@@ -20,7 +20,7 @@ absl::Status BadEntry(InternalKeyView key) {
   return absl::DataLossError(absl::StrFormat("a table of range tombstones holds %s, which is none", ToString(key)));
 }
 
-// The bytes of the keys may lie in memtables.
+// Returns a copy with its own keys, as the bytes of the given ones may lie in memtables.
 RangeTombstonesRef WithOwnKeys(const KeyOrder& order, const RangeTombstones& ranges) {
   const auto keys = std::make_shared<Arena>();
   std::vector<RangeTombstone> deletes;
@@ -40,7 +40,7 @@ RangeTombstonesRef WithOwnKeys(const KeyOrder& order, const RangeTombstones& ran
 
 absl::StatusOr<TableMetadata> WriteRangeTable(const TableOutputContext& context, const RangeTombstonesRef& ranges) {
   ColumnFamilyOptions options = *context.options;
-  options.filter_policy = FilterPolicy::None();  // what is asked for lies between the keys
+  options.filter_policy = FilterPolicy::None();  // lookups ask for keys between the stored ones
   TableOutputContext own = context;
   own.options = &options;
   own.guard_bits_per_key.reset();

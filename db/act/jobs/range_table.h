@@ -1,4 +1,4 @@
-// Tables of range tombstones: how they are written, and read into memory.
+// Writes tables of range tombstones, and reads them into memory.
 //
 // An entry is one delete of one fragment: the fragment's first key, the delete's sequence number and kind kRangeDelete,
 // and the fragment's end (db/format/range_end.h).
@@ -16,18 +16,18 @@
 
 namespace sepal {
 
-// Finished and synced; the directory is not. The metadata holds a copy of `ranges` that owns its keys. On an error no
-// table is left behind.
+// Returns the table, finished and synced; the directory is not synced. The metadata has a copy of `ranges` that owns
+// its keys. On an error no table is left behind.
 absl::StatusOr<TableMetadata> WriteRangeTable(const TableOutputContext& context, const RangeTombstonesRef& ranges);
 
-// All that the table holds. DataLoss: it holds anything else, or nothing.
+// Returns everything in the table. DataLoss: the table has anything else, or nothing.
 absl::StatusOr<RangeTombstonesRef> ReadRangeTable(const KeyOrder& order, std::shared_ptr<const TableReader> reader);
 
-// The range tombstones of memtables; null: they have none.
+// Returns the range tombstones of memtables, or null if there are none.
 RangeTombstonesRef RangesOf(const KeyOrder& order, std::span<const std::shared_ptr<const MemTable>> memtables,
                             Stripes stripes);
 
-// FlushMemTables, and a table of the memtables' range tombstones behind the others, if they have any.
+// Does what FlushMemTables does, and adds a table of the memtables' range tombstones, if they have any.
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTablesAndRanges(FlushInput input);
 
 }  // namespace sepal

@@ -1,6 +1,6 @@
-// A job over keys in order, cut into slices that threads share out among themselves (db/act/jobs/slices.h): the calling
-// thread, which never waits for one that it does not get, and as many as may work at the time and the executor has to
-// spare. Neighbouring slices that one thread goes through are a part.
+// A job over ordered keys, cut into slices that threads share out among themselves (db/act/jobs/slices.h): the calling
+// thread, which never waits for a thread that it does not get, and as many others as may work at the time and the
+// executor has to spare. Neighbouring slices that one thread processes form a part.
 //
 // Safe for concurrent use.
 #pragma once
@@ -22,38 +22,38 @@ namespace sepal {
 
 class SlicedJob {
  public:
-  // A job that is large enough has so many slices for each thread: threads end within about a slice of each other.
+  // A large job has this many slices for each thread, so that the threads end within about a slice of each other.
   static constexpr uint64_t kSlicesOfThread = 8;
-  // After so many entries a part asks for help again.
+  // The number of entries after which a part asks for help again.
   static constexpr uint64_t kEntriesBetweenQuestions = 1024;
 
   struct Cut {
     // User keys, ascending. Slice i covers those in [boundary i - 1, boundary i).
     std::vector<std::string> boundaries;
-    // As many threads as find enough to do.
+    // The number of threads that find enough work.
     size_t most_threads = 1;
-    // How many may work now; may grow.
+    // Returns how many may work now, which may grow.
     std::function<int()> threads;
   };
 
-  // `part` works from the beginning of a slice on, as far as Reaches goes. Several threads call it, each slice is given
-  // to one. Null: no executor helps.
+  // `part` works from the beginning of a slice on, as far as Reaches allows. Several threads call it, and each slice is
+  // given to one. `executor`: null if no threads help.
   SlicedJob(KeyOrder order, Cut cut, Executor* executor, std::function<absl::Status(size_t slice)> part);
 
   size_t SliceCount() const { return boundaries_.size() + 1; }
-  // Returns when all slices are done, or one has failed and no thread works any more.
+  // Returns when all slices are done, or when one has failed and no thread works any more.
   void Run();
 
   // For parts:
 
-  // Null: the slice begins with the first key.
+  // Null if the slice begins with the first key.
   const std::string* BeginOf(size_t slice) const { return slice == 0 ? nullptr : &boundaries_[slice - 1]; }
-  // Whether the key lies in the part's last slice so far, or in one behind it that no other thread has begun, which the
-  // part then gets too.
+  // Returns whether the key lies in the part's last slice so far, or in a later one that no other thread has begun,
+  // which the part then takes too.
   bool Reaches(std::string_view user_key, size_t* slice) {
     return *slice == boundaries_.size() || order_.Less(user_key, boundaries_[*slice]) || GoesOn(user_key, slice);
   }
-  // Asks for as many threads as may work by now. To be called now and then.
+  // Asks for as many threads as may work now. To be called from time to time.
   void AskForHelp();
 
  private:

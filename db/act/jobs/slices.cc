@@ -20,7 +20,7 @@ std::optional<size_t> Slices::Begin() {
   if (longest == 0) return std::nullopt;
   const size_t sharers = 1 + std::max<size_t>(1, yet_to_begin_);
   if (yet_to_begin_ > 0) --yet_to_begin_;
-  // No thread comes to the first slice from one before it.
+  // No thread reaches the first slice from one before it.
   const size_t slice = longest_begin == 0 ? 0 : longest_begin + longest / sharers;
   taken_[slice] = true;
   return slice;

@@ -1,7 +1,5 @@
-// The slices of one job, in order, shared out among threads that are not equally fast. A thread goes through
-// neighbouring slices until it comes to one that another has begun; then it begins anew in the middle of what is left.
-//
-// Safe for concurrent use.
+// The slices of one job, in order, shared out among threads of different speed. A thread processes neighbouring slices
+// until it reaches one that another has begun; then it starts again in the middle of what is left.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +13,16 @@ namespace sepal {
 
 class Slices {
  public:
-  // For so many threads, which should begin at about the same time.
+  // For `threads` threads, which should begin at about the same time.
   Slices(size_t count, size_t threads) : yet_to_begin_(threads), taken_(count) {}
 
-  // The slice that a thread is to begin with: the first one; then one in the longest stretch of free slices, so that
-  // the thread that comes to that stretch and all that are yet to begin get as much of it; later the middle of the
-  // stretch. None: all are taken, or the job has failed.
+  // Returns the slice with which a thread begins: the first one; then one in the longest stretch of free slices, so
+  // that the thread before that stretch and all that are yet to begin get equal parts of it; later the middle of the
+  // stretch. None if all are taken, or the job has failed.
   std::optional<size_t> Begin() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the thread that is done with the slice before takes `slice` as well.
+  // Returns whether the thread that has finished the slice before takes `slice` too.
   bool GoOn(size_t slice) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The job has failed, and no more slices are given away.
+  // Called when the job has failed: no more slices are given out.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

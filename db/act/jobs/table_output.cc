@@ -12,7 +12,7 @@ namespace sepal {
 
 namespace {
 
-// How large it gets is not known as it is begun.
+// Its final size is unknown when it is begun.
 constexpr FileUse kTableUse = {.kind = FileUseKind::kTable, .expected_bytes = 0};
 
 void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {

@@ -1,7 +1,7 @@
 // A table file on its way into the database: created, written, synced; removed again if it is not finished.
 //
-// Law: the metadata that Finish returns may only go into an edit after the directory was synced as well, and the files
-// that it left unsynced.
+// Law: the metadata that Finish returns may go into an edit only after the directory was synced as well, and any files
+// left unsynced.
 #pragma once
 
 #include <algorithm>
@@ -29,18 +29,18 @@ namespace sepal {
 
 using UnsyncedFiles = std::vector<std::unique_ptr<WritableFile>>;
 
-// What the files of a job have in common. Pointers outlive the job.
+// What the files of a job have in common. The pointers outlive the job.
 struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;
-  // The writers' memory; null: each has its own.
+  // The writers' memory; if null, each has its own.
   ReadyPages* buffers = nullptr;
-  // Where what is written stays, as far as there is free room; the table's number is the file of its cache keys. Null:
-  // nothing stays.
+  // The cache that keeps the written blocks, as far as there is free room; the table's number is the file in its keys.
+  // Null: nothing is kept.
   BlockCache* cache = nullptr;
   Tuning tuning;
   const ColumnFamilyOptions* options = nullptr;
-  // For the guards of these tables (db/decide/writing/guard_budget.h); unset: as the options say.
+  // For the guards of these tables (db/decide/writing/guard_budget.h); if unset, the options say.
   std::optional<double> guard_bits_per_key = {};
   KeyOrder order;
   std::string family_name;
@@ -50,10 +50,10 @@ struct TableOutputContext {
   uint64_t now_unix_micros = 0;
   // As for Retention.
   uint64_t expired_through_millis = 0;
-  // Where files of finished tables go, for the caller to sync (SyncTables). Null: each is synced as it is finished. Of
-  // jobs with one thread alone.
+  // Receives the files of finished tables, for the caller to sync (SyncTables). If null, each is synced when it is
+  // finished. Only for jobs with one thread.
   UnsyncedFiles* unsynced = nullptr;
-  // Both safe for concurrent use: subcompactions call them side by side.
+  // Both are safe for concurrent use: subcompactions call them concurrently.
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_table_id;
   // How fast background work may write.
@@ -70,7 +70,7 @@ class TableOutput {
     return writer_->Add(key, value);
   }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
-  // Writes the rest, and syncs the file or leaves it to the caller. Requires at least one entry.
+  // Writes the rest, and syncs the file or leaves that to the caller. Requires at least one entry.
   absl::StatusOr<TableMetadata> Finish(RunNumber run);
 
  private:
@@ -97,16 +97,16 @@ class TableOutput {
   std::unique_ptr<WritableFile> file_;
   std::unique_ptr<TableWriter> writer_;
   uint64_t last_expiry_millis_ = 0;
-  bool any_stays_ = false;  // an entry that does not expire
+  bool any_stays_ = false;  // there is an entry that does not expire
   std::map<FileNumber, ValueLinks> links_;
   bool finished_ = false;
 };
 
-// Syncs and closes them, side by side where the file system can.
+// Syncs and closes the files, in parallel if the file system can.
 absl::Status SyncTables(Directory* directory, UnsyncedFiles files);
 
-// Removes tables of a job that failed after it had finished some, and notes that in the cache that it filled, if it
-// filled one. A file that cannot be removed is found when the database is opened again.
+// Removes tables of a job that failed after finishing some, and notes that in the cache that it filled, if any. A file
+// that cannot be removed is found when the database is opened again.
 void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables);
 
 }  // namespace sepal

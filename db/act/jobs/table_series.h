@@ -1,4 +1,4 @@
-// Where flushes, compactions and repairs put the entries that survive: one table after another, in key order.
+// The destination of surviving entries in flushes, compactions and repairs: one table after another, in key order.
 //
 // The directory is not synced (table_output.h). The caller removes the tables of a job that failed.
 #pragma once
@@ -43,9 +43,9 @@ class TableSeries {
 
 inline absl::Status JobEnded() { return absl::CancelledError("the compaction was cancelled"); }
 
-// One part of a sliced job: passes the entries through `retention` from the beginning of `slice` on, as far as the job
-// lets it. `goes_on(n)` is asked now and then, and at the end, with the number of entries since it was asked last;
-// false gives up with Cancelled.
+// Runs one part of a sliced job: passes entries through `retention`, from the beginning of `slice` on, as far as the
+// job allows. `goes_on(n)` is called from time to time, and at the end, with the number of entries since its last call;
+// if it returns false, the part gives up with Cancelled.
 template <class Emit, class GoesOn>
 absl::Status RetainSlices(SlicedJob* job, size_t slice, InternalIterator* entries, Retention* retention, Emit&& emit,
                           GoesOn&& goes_on) {

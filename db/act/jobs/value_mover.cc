@@ -8,7 +8,7 @@ namespace sepal {
 
 namespace {
 
-// A window is passed on when it has so many values, bytes of values, or entries.
+// A window is processed when it has this many values, bytes of values, or entries.
 constexpr size_t kMostValues = 64;
 constexpr uint64_t kMostBytes = uint64_t{1} << 20;
 constexpr size_t kMostEntries = 1024;
@@ -29,7 +29,7 @@ absl::Status ValueMover::Add(const InternalKeyView& key, std::string_view value,
   if (reference.has_value()) {
     wanted_.push_back(*reference);
     of_.push_back(window_.size());
-    // What comes back beside its key is in the window as a whole.
+    // A value that moves into the table is in the window in its decompressed form.
     const bool comes_back = reference->value_bytes() < moves_.inline_below;
     wanted_bytes_ += comes_back ? reference->value_bytes() : reference->stored_bytes;
   }
@@ -48,7 +48,7 @@ absl::Status ValueMover::Drain() {
 absl::Status ValueMover::MoveAll() {
   std::vector<absl::StatusOr<CachePin>> values(wanted_.size());
   moves_.store->FetchStored(wanted_, [&](size_t i, absl::StatusOr<CachePin> stored) { values[i] = std::move(stored); });
-  // In key order, so that scans find them in the order in which they ask for them.
+  // In key order, so that scans later read them in the order of the file.
   for (size_t i = 0; i < values.size(); ++i) {
     if (absl::IsDataLoss(values[i].status())) {
       moves_.store->NoteUnreadable(wanted_[i].file);

@@ -15,7 +15,7 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kWindowBytes = uint64_t{64} << 10;
-// Read at a time.
+// Limits of what is read at once.
 constexpr size_t kMostReferences = 512;
 constexpr size_t kMostKeyBytes = size_t{256} << 10;
 
@@ -32,7 +32,7 @@ absl::Status CheckSome(std::vector<Referred>* some, ValueStore* values, const Va
   std::sort(some->begin(), some->end(), [](const Referred& a, const Referred& b) {
     return std::tie(a.reference.file, a.reference.offset) < std::tie(b.reference.file, b.reference.offset);
   });
-  ValueFileRef open;  // so that each is opened once
+  ValueFileRef open;  // so that each file is opened once
   for (const Referred& each : *some) {
     if (check.go_on != nullptr && !check.go_on(each.reference)) return absl::CancelledError("the check was ended");
     if (open == nullptr || open->number() != each.reference.file) open = values->Pin(each.reference.file);

@@ -4,8 +4,8 @@
 // If the file may be longer than its records (`extended`), it is as long as its space, so that a sync has no new length
 // to make durable; everything after the records is zero.
 //
-// Law: no record is written before the header is durable, so that after a power loss a file without a header holds no
-// records. Where what is lost of a file is its end (`in_order`), records may follow a header that is not durable yet.
+// Law: no record is written before the header is durable, so that after a loss of power a file without a header holds
+// no records. If only the end of a file can be lost (`in_order`), records may follow a header that is not durable yet.
 //
 // Thread-safety: one thread at a time, except that `HasSpace`, `begun` and the file's `Sync` may run concurrently with
 // everything.

@@ -75,7 +75,7 @@ absl::StatusOr<std::optional<LogRecord>> LogReader::InRing(uint64_t offset, uint
   uint64_t total = kLogRecordHeaderBytes;
   std::optional<LogRecordHeader> header;
   std::string_view bytes;
-  // Once more where the window had the header alone. What is read anew may be another lap's.
+  // Repeats if the window had only the header. The bytes read then may belong to another lap of the ring.
   do {
     ASSIGN_OR_RETURN(bytes, RingBytes(position, total));
     header = DecodeLogRecordHeader(bytes.data(), header_.salt, position);

@@ -2,7 +2,7 @@
 // (db/format/log_format.h).
 //
 // Beside a live writer a record moves: it is in the ring until it is in the file. A record that is found in neither may
-// have moved between the two reads; `RetryBesideWriter` drops what was read of both.
+// have moved between the two reads; `RetryBesideWriter` drops both windows.
 //
 // Not safe for concurrent use. Memory: the window on the file and, once a record is not found in it, one of the ring.
 #pragma once

@@ -19,10 +19,11 @@ namespace {
 constexpr uint64_t kZeroPieceBytes = 4096;
 constexpr size_t kWindow = size_t{1} << 20;
 constexpr size_t kWindowToGoOn = size_t{64} << 10;
-// Beside a writer that continues while its log is read: enough to reach the point where it was when the reading began.
+// A live writer may continue while its log is read; this many looks are enough to reach the point where it was at the
+// beginning.
 constexpr int kMostLooks = 64;
 
-// The first bad place: its position, and what is wrong there.
+// The first bad place: its position, and the problem there.
 struct Hole {
   size_t log = 0;  // the index in the line
   uint64_t offset = 0;
@@ -53,7 +54,7 @@ class LineReader {
         unused_(line.unused),
         result_(result) {}
 
-  // Behind `place`, which lies in the line's log `log`.
+  // Continues after `place`, which is in log `log` of the line.
   void GoOnFrom(const LogPlace& place, size_t log) {
     first_ = newest_ = log;
     first_offset_ = place.offset;
@@ -234,7 +235,7 @@ class LineReader {
   }
 
   absl::Status LookAtValues(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch) {
-    // Of its first record.
+    // The position of its first record.
     const LogPosition position = whole_.has_value() ? whole_->position : line_[i].header->PositionAt(offset);
     const absl::Status looked = options_.look(first, batch);
     if (!absl::IsDataLoss(looked)) return looked;

@@ -1,13 +1,13 @@
-// Reads the write-ahead logs: what was acknowledged, in order, or `DataLoss`.
+// Reads the write-ahead logs: returns all acknowledged batches, in order, or `DataLoss`.
 //
 // The logs are ordered by their headers and must form one line: each names the previous one. Records are read up to the
 // first bad place, the hole. If anything proves that the bytes at the hole were once durable (a watermark in a later
-// record or header, a clean close), this is `DataLoss` with file, offset, expected and got; otherwise it is the torn
-// end of what was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or
-// not at all.
+// record or header, a clean close), this is `DataLoss` with file, offset, expected and got; otherwise it is a torn end,
+// which was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or not
+// at all.
 //
-// A log of the line may begin with batches that earlier logs of it hold too: an opening wrote them there and died
-// before its manifest needed no earlier log (LogStart::carried). They are not delivered twice.
+// A log of the line may begin with batches that earlier logs hold too, if an opening wrote them there and died before
+// its manifest no longer needed the earlier logs (LogStart::carried). They are delivered only once.
 //
 // One kind of damage cannot be distinguished from a torn end: damage to records after the last watermark, that is, to
 // those of the last sync before a crash.
@@ -51,13 +51,13 @@ struct LogRecoveryOptions {
   FileNumber minimum = {};
   // From the manifest's `log closed`.
   std::optional<LogEnd> closed = {};
-  // Asked about each batch before it is delivered. DataLoss: what the batch refers to is not there, so that its place
-  // is a bad one; other errors end the recovery. Null: batches refer to nothing.
+  // Called for each batch before it is delivered. DataLoss: what the batch refers to is missing, so its place is bad;
+  // other errors end the recovery. Null if batches refer to nothing.
   std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
-  // Of a reader that goes on where an earlier recovery ended: what lies before is not read again.
+  // For a reader that continues where an earlier recovery ended: what lies before is not read again.
   std::optional<LogPlace> from = {};
-  // Look at every byte behind a bad place of the last log for proof that it was durable. If not, such a place is taken
-  // for the end of what was written, as it nearly always is beside a writer that goes on.
+  // Searches every byte after a bad place of the last log for proof that it was durable. If false, such a place counts
+  // as the end of what was written, as it nearly always is beside a writer that continues.
   bool look_behind_the_end = true;
 };
 
@@ -70,16 +70,17 @@ struct RecoveredLog {
 };
 
 struct LogRecovery {
-  // False: the line does not go on from LogRecoveryOptions::from. That log is not needed any more, or a writer has cut
-  // off a part of what was read, and may have given its sequence numbers to other updates. Nothing was delivered.
+  // False if the line does not continue from LogRecoveryOptions::from: that log is not needed any more, or a new writer
+  // has cut off a part of what was read, and may have given its sequence numbers to other updates. Then nothing was
+  // delivered.
   bool goes_on = true;
-  SequenceNumber last_sequence;   // of the last entry delivered; 0: none
-  std::optional<LogPlace> place;  // behind it; none: none was
+  SequenceNumber last_sequence;   // of the last entry delivered; 0 if there was none
+  std::optional<LogPlace> place;  // after that entry; unset if there was none
   LogPosition end;                // of the last batch delivered
   LogPosition durable;            // the position up to which the logs are known to have been synced
   uint64_t batches = 0;
   uint64_t dropped_bytes = 0;      // in the torn end, without the zeros that follow it
-  std::string torn;                // where and why, for people; empty: the logs ended without damage
+  std::string torn;                // where and why, for people; empty if the logs ended without damage
   std::vector<RecoveredLog> logs;  // the line, the oldest first
   // Files to which no record was ever written. Those below the minimum are not included: the edit that set it may not
   // be durable, so they must stay until it is.

@@ -18,7 +18,8 @@
 // - A file takes records once its header is durable, and only then does the ring's header name it. The header is synced
 //   with the lock held, usually by a task; a thread that finds the ring full, has a large record or begins another file
 //   may have to wait for that sync.
-// - A failed write is not tried again: what was not in a file by then stays in the ring, for recovery to find.
+// - A failed write is not tried again: bytes that were not in a file by then stay in the ring, where recovery finds
+//   them.
 // - A file that takes no more records is cut to their end once they are all in it, usually by a task, so that it holds
 //   no space that others need. Its successor's header states that end, so recovery needs no length for it.
 //

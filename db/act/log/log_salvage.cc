@@ -131,7 +131,7 @@ class LogSalvage {
   std::optional<Pending> pending_;
 };
 
-// What the next log says about a log whose header is damaged, as far as its records require it.
+// Reconstructs the header of a damaged log from the next log, as far as is needed to read the records.
 std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, FileNumber number,
                                               uint64_t database_id) {
   for (const LogFile& next : logs) {
@@ -174,7 +174,7 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
         line.push_back({log.name, log.named, std::move(header), log.problem});
         continue;
       }
-      // It was created but never used; what is known of the closed one is told below.
+      // It was created but never used; the closed one is reported below.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
       if (closed.has_value() && log.named == closed->number) closed.reset();

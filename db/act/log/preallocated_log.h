@@ -39,11 +39,11 @@ class PreallocatedLog {
 
   // Whether Prepare would create a file: none exists or is being created.
   bool wanted() const { return tasks_ != nullptr && ahead_ == nullptr; }
-  // `then` is called by the task once the file is there, or cannot be. Only with it the file can be awaited.
+  // `then` is called by the task once the file exists, or cannot be created. Only with it can the file be awaited.
   void Prepare(FileNumber number, std::function<void()> then = nullptr);
-  // Waits, when it is called, by any thread, until the file that is being created can be taken, or cannot be created;
-  // not for a task that has not begun, which may stand behind one that waits for the caller. Null: none is being
-  // created, or none that can be awaited.
+  // Returns a function that any thread may call to wait until the file that is being created can be taken, or its
+  // creation has failed. It does not wait for a task that has not begun, which may be queued behind one that waits for
+  // the caller. Null if no file is being created, or none that can be awaited.
   std::function<void()> Awaiter() const;
   // Returns the file, with its name and its bytes durable; nullopt if it could not be created or is not ready, in which
   // case it is removed.
@@ -60,7 +60,7 @@ class PreallocatedLog {
   struct Ahead {
     Ahead(FileNumber file_number, bool may_be_awaited) : number(file_number), awaited(may_be_awaited) {}
     const FileNumber number;
-    const bool awaited;  // somebody may wait for it
+    const bool awaited;  // a thread may wait for it
     Mutex mutex;
     CondVar changed;
     bool dropped ABSL_GUARDED_BY(mutex) = false;  // the file is no longer wanted

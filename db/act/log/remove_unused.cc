@@ -18,7 +18,8 @@ absl::Status CutTo(Directory* directory, const std::string& name, uint64_t bytes
       const std::unique_ptr<WritableFile> file,
       directory->OpenForWrite(name, WriteMode::kOpenExisting, {.kind = FileUseKind::kLog, .expected_bytes = 0}));
   if (file->Size() > bytes) RETURN_IF_ERROR(file->Truncate(bytes));
-  // Also where it is cut already: the ring cuts a file without a sync once the log goes on in the next.
+  // Synced even if it was cut already, because the ring cuts a file without a sync once the log continues in the next
+  // one.
   RETURN_IF_ERROR(file->Sync());
   return file->Close();
 }

@@ -129,7 +129,7 @@ void Replay::VisitReferences(SequenceNumber first, std::string_view batch,
   });
 }
 
-// No reader is there yet, and all that come will read above this sequence number, or at a snapshot.
+// There are no readers yet, and all later ones read above this sequence number, or at a snapshot.
 void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const {
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
   if (end.has_value() && !family.order.Less(entry.key, *end)) return;
@@ -168,7 +168,7 @@ absl::Status Replay::Flush() {
 
 absl::Status Replay::FlushFamily(ColumnFamilyId id, Family* family) {
   if (family->memtable == nullptr) return absl::OkStatus();
-  if (family->memtable->empty()) {  // nothing but ranges of no keys
+  if (family->memtable->empty()) {  // only ranges without keys
     family->memtable = nullptr;
     return absl::OkStatus();
   }

@@ -37,47 +37,47 @@ class Replay {
   struct Family {
     KeyOrder order;
     SequenceNumber flushed_through;
-    // The highest sequence number in level 0, whose tables keep theirs: what is replayed is newer.
+    // The highest sequence number in level 0, whose entries keep theirs: replayed updates are newer.
     SequenceNumber level0_through = {};
-    std::shared_ptr<MemTable> memtable = nullptr;  // null: nothing was replayed, or all of it is flushed
-    std::vector<SequenceNumber> standing = {};     // where readers to come may stand: at these, or above the last
+    std::shared_ptr<MemTable> memtable = nullptr;  // null if nothing was replayed, or everything is flushed
+    std::vector<SequenceNumber> standing = {};     // later readers read at these, or above the last
   };
   using NewMemTable = std::function<std::shared_ptr<MemTable>(const KeyOrder& order)>;
   struct Options {
     uint64_t hash_seed = 0;
-    // From the manifest. Updates of families with a lower id that are not there are skipped: those were dropped.
+    // From the manifest. Updates of missing families with a lower id are skipped, because those families were dropped.
     FileNumber next_file_number = {};
-    // Batches of at most so many bytes together are kept. 0: none is.
+    // Batches of at most this many bytes together are kept; 0: none is kept.
     size_t keep_bytes = 0;
     NewMemTable new_memtable = nullptr;
-    // Writes a memtable to tables; called when it has `memtable_bytes`. Null: nothing is flushed, and memtables can be
-    // read at any time. If it is set, `new_memtable` makes memtables without an index.
+    // Writes a memtable to tables; called when it has `memtable_bytes`. If null, nothing is flushed, and memtables can
+    // be read at any time. If set, `new_memtable` must make memtables without an index.
     std::function<absl::Status(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable)> flush = nullptr;
     size_t memtable_bytes = 0;
-    // Told of each reference to a value that goes into a memtable.
+    // Called for each reference to a value that goes into a memtable.
     std::function<void(MemTable* memtable, std::string_view reference)> on_reference = nullptr;
     // Asked about each reference that would go into a memtable to be flushed: false, the update is left out; else
     // `*value` may be set to another reference, kept in `*settled`. Null: it goes as it is.
     std::function<absl::StatusOr<bool>(ColumnFamilyId id, ValueKind kind, std::string_view key, std::string_view* value,
                                        std::string* settled)>
         settle_reference = nullptr;
-    // That will be read at, ascending.
+    // The snapshots that will be read at, ascending.
     std::vector<SequenceNumber> snapshots = {};
-    // Of families that keep their history: anything from there on will be read at.
+    // For families that keep their history: the sequence number from which on everything can be read.
     std::map<ColumnFamilyId, SequenceNumber> history_floors = {};
-    // Adds a delete of a range to a memtable that is being read. Null: none is.
+    // Adds a range tombstone to a memtable that is being read. Null if no memtable is.
     std::function<void(ColumnFamilyId id, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry)>
         delete_range = nullptr;
   };
 
   explicit Replay(Options options) : options_(std::move(options)) {}
 
-  // `memtable`: what earlier replays have made, which goes on; null: nothing.
+  // `memtable`: the memtable of earlier replays, which continues; null if there is none.
   void AddFamily(ColumnFamilyId id, KeyOrder order, SequenceNumber flushed_through, const Version* version,
                  std::shared_ptr<MemTable> memtable = nullptr);
 
-  // The number of the batch's updates that are not in tables. DataLoss for bytes that are not a batch, and for updates
-  // that contradict the manifest.
+  // Returns the number of the batch's updates that are not in tables. DataLoss for bytes that are not a batch, and for
+  // updates that contradict the manifest.
   absl::StatusOr<uint64_t> Count(SequenceNumber first, std::string_view batch);
   // Replays a batch that follows those before it. Errors are those of `Count` and of a flush.
   absl::Status Take(SequenceNumber first, std::string_view batch);
@@ -105,7 +105,7 @@ class Replay {
   template <typename InsertFunction>
   void ForEachUpdate(SequenceNumber first, std::string_view batch, const InsertFunction& insert);
   void NoteReference(const BatchEntry& entry, MemTable* memtable) const;
-  // Of a delete of a range, in either kind of memtable.
+  // Inserts a range tombstone into either kind of memtable.
   void InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) const;
   void InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,
                     ColumnFamilyId id, Family* family);

@@ -200,7 +200,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
   SEPAL_CHECK(next > header_.number);
   // The next header will name this file.
   if (!output_->begun()) RETURN_IF_ERROR(BeginFile().status());
-  // Before the next file needs space. Should it get none, this file takes more records.
+  // Cut before the next file needs space. If that gets none, this file takes more records.
   if (ring_ == nullptr) {
     const absl::Status cut = output_->CutTo(offset_);
     if (!cut.ok() && !absl::IsResourceExhausted(cut)) return Latch(cut);
@@ -232,7 +232,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
   return number;
 }
 
-// Where the header was not synced with records meanwhile, by those who wait for these.
+// Syncs the current header first, if calls that wait for records have not done so meanwhile.
 void WriteAheadLog::PrepareNextFile(FileNumber number) {
   std::function<void()> then;
   if (options_.in_order && ring_ == nullptr) {
@@ -243,7 +243,7 @@ void WriteAheadLog::PrepareNextFile(FileNumber number) {
   next_file_.Prepare(number, std::move(then));
 }
 
-// Waits at the mutex for a round under way, so that it may be called with the commit lock.
+// Waits at the mutex for a round under way, so that it may be called with the commit lock held.
 absl::Status WriteAheadLog::BeginInOrder(const std::shared_ptr<LogOutput>& output, FileNumber number) {
   if (output->begun()) return absl::OkStatus();
   MutexLock lock(&sync_mutex_);
@@ -251,10 +251,10 @@ absl::Status WriteAheadLog::BeginInOrder(const std::shared_ptr<LogOutput>& outpu
   return output->begun() ? absl::OkStatus() : SyncInOrder(std::span(&output, 1), number);
 }
 
-// Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be there,
-// continuing in the old file would contradict it, so that failure is final. If there is a ring, a file that was created
-// ahead takes records some time later, and its header is synced concurrently with the writer. So it is, by the first
-// sync, where what is lost of a file is its end.
+// Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be on the disk,
+// continuing in the old file would contradict it, so that failure is final. With a ring, a file that was created ahead
+// takes records some time later, and its header is synced concurrently with the writer. If only the end of a file can
+// be lost, the first sync covers the header too.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<PreallocatedLog::Made> made) {
   const bool ahead = made.has_value();
   if (!ahead) {
@@ -387,7 +387,7 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
   AwaitRound();
-  // Its length tells that it holds no record.
+  // Its length shows that it holds no record.
   if (offset_ == kLogHeaderBytes) {
     if (const absl::Status synced = output_->file()->Sync(); !synced.ok()) return Latch(synced);
   }

@@ -5,22 +5,21 @@
 // the log file later (`LogRing`); otherwise it is written to the file at once.
 //
 // Laws:
-// - A new log file's header and name are synced before its first record is written to it and before a successor's
-//   header names it, the name perhaps long before; so is the name of the ring. So a successor proves that its
-//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header. Where
-//   what is lost of a file is its end (`LogOptions::in_order`), records follow the header unsynced, which comes to the
-//   same.
+// - A new log file's header and name are synced before its first record is written and before a successor's header
+//   names it, the name perhaps long before; so is the name of the ring. So a successor proves that its predecessor
+//   existed, and a log whose header is damaged is empty only if there is nothing after the header. If only the end of a
+//   file can be lost (`LogOptions::in_order`), records follow the header unsynced, which is equivalent.
 // - No two syncs of one file are under way at once, since one of them would not be told that the other failed.
-// - A sync covers all earlier log files first, or together with the last one: a log that lacks its end takes those that
-//   name it with it.
-// - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
-//   unknown, and its sequence numbers must not be used again by this process.
+// - A sync covers all earlier log files first, or together with the last one, because a log that lacks its end
+//   invalidates those that name it.
+// - A failed write or sync is final: every later call fails with its error. The fate of records not synced by then is
+//   unknown, and this process must not use their sequence numbers again.
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
 //   and `Rotate` fail with ResourceExhausted and leave the log's records unchanged. They may be called again.
 // - Only the current file, and one that is made ahead, have space beyond their records.
-// - After recovery, nothing is appended before an edit that makes the new log the minimum is durable. By then what was
-//   replayed is in tables, or the new log has begun with it and is synced. From then on all earlier positions count as
-//   durable; the records with which the log begins do not claim that yet.
+// - After recovery, nothing is appended before an edit that makes the new log the minimum is durable. By then all
+//   replayed batches are in tables, or the new log begins with them and is synced. From then on all earlier positions
+//   count as durable; the records with which the log begins do not claim that yet.
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
@@ -74,19 +73,19 @@ struct LogOptions {
   // Create the next file ahead and write the ring out; may be null; otherwise it must be closed before the log is
   // destroyed.
   TaskGroup* tasks = nullptr;
-  // What is lost of a file that was not synced is its end, so that one sync is enough for a header and the records
-  // behind it. There is no ring then.
+  // Only the end of a file that was not synced can be lost, so that one sync is enough for a header and the records
+  // after it. There is no ring then.
   bool in_order = false;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
-  // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
-  // the ring's pages were last made ready. Null: no sync waits.
+  // Measures syncs, which then wait for calls that are likely to come (db/decide/writing/sync_group.h), and tells when
+  // the ring's pages were last made ready. If null, no sync waits.
   Clock* clock = nullptr;
-  // What records refer to. Each sync of records makes it durable as well, side by side with the log's files where
+  // What records refer to. Each sync of records makes it durable as well, in parallel with the log's files if
   // `executor`, which must outlive the log, has a thread for that.
   struct Referred {
-    std::function<bool()> due = nullptr;           // whether any of it may not be durable; null: there is none
-    std::function<absl::Status()> sync = nullptr;  // of all that was written before the call; a failure is the log's
+    std::function<bool()> due = nullptr;  // whether any of it may not be durable; null if records refer to nothing
+    std::function<absl::Status()> sync = nullptr;  // makes everything written before durable; a failure is the log's
     Executor* executor = nullptr;
   };
   Referred referred = {};
@@ -155,10 +154,10 @@ class WriteAheadLog {
   // log whose header could still be lost.
   absl::StatusOr<FileNumber> BeginFile() ABSL_LOCKS_EXCLUDED(mutex_);
   // Creates the file for the next `Rotate` concurrently with the writer, if one is wanted; its number must satisfy the
-  // conditions of `Rotate`. The current file's header, which that one will rest on, is durable then too.
+  // conditions of `Rotate`. The current file's header, which that one depends on, is made durable too.
   bool WantsNextFile() const { return next_file_.wanted(); }
   void PrepareNextFile(FileNumber number);
-  // Waits, when it is called, by any thread, for the file that is being created. Null: none is.
+  // Returns a function that any thread may call to wait for the file that is being created; null if none is.
   std::function<void()> NextFileAwaiter() const { return next_file_.Awaiter(); }
   // Removes the file that was created ahead, because the log will not continue.
   void DiscardNextFile() { next_file_.Discard(); }
@@ -240,8 +239,8 @@ class WriteAheadLog {
   absl::Status SyncFiles(const SyncRound& round);
   absl::Status SyncRecords(const SyncRound& round);
   absl::Status SyncFile(LogOutput* file, FileNumber number) const;
-  // Where the order of what is lost is known: waits for all files at once. A failure is latched before another sync can
-  // begin. `last`: the number of the last one.
+  // If only the end of a file can be lost: waits for all files at once. A failure is latched before another sync can
+  // begin. `last`: the number of the last file.
   absl::Status SyncInOrder(std::span<const std::shared_ptr<LogOutput>> outputs, FileNumber last)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sync_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -259,7 +258,7 @@ class WriteAheadLog {
   uint64_t offset_ = 0;  // the offset of the next record
   std::string buffer_;
 
-  // Of the thread that syncs; null: records refer to nothing.
+  // The job of the thread that syncs; null if records refer to nothing.
   const std::unique_ptr<SideJob> beside_;
 
   // Stored only by the appending thread.

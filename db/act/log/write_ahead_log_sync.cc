@@ -1,4 +1,4 @@
-// What a sync of the log does, in the thread that makes it.
+// The work of a sync of the log, in the thread that makes it.
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace sepal {
 
-// Records may become durable before what they refer to, by this or by the system: a recovery takes such a record for
-// one that was never written whole. What proves that a record was synced is written once both are durable.
+// Records may become durable before what they refer to, by this sync or by the system: a recovery treats such a record
+// as incomplete. The proof that a record was synced is written only when both are durable.
 absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
   if (options_.in_order && ring_ == nullptr && !round.files.empty()) {
     MutexLock lock(&sync_mutex_);

@@ -326,7 +326,8 @@ class ChainFinder {
           number == last || std::find(result_->older.begin(), result_->older.end(), number) != result_->older.end();
       if (on_chain) continue;
       const bool witnessed = m.synced_bytes > 0 && !m.sealed;
-      // One that a missing link has skipped: what it continues in is the last one, is looked at here, or was removed.
+      // If a link is missing, this manifest was skipped: its successor is the last one, is checked here, or was
+      // removed.
       const bool superseded = m.continued_in.has_value() && *m.continued_in <= last;
       const bool was_in_use = number < last ? m.synced_bytes > 0 && !superseded : m.took_edits || witnessed;
       if (was_in_use) {

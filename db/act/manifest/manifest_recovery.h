@@ -60,17 +60,17 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestR
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
                                                  ManifestReference floor, bool other_files, const EditSink& sink);
 
-// Delivers the edits that a live writer has added behind what `known`, of an earlier recovery, has read, and moves
-// `known` behind them. False: these may not be all, as another manifest goes on, or something else than a whole record
-// is there; the caller reads everything anew. Cost: what was added.
+// Delivers the edits that a live writer has added after those that `known`, of an earlier recovery, has read, and
+// advances `known`. Returns false if there may be more, because another manifest continues, or because something else
+// than a complete record follows; then the caller reads everything anew. Cost: what was added.
 absl::StatusOr<bool> ContinueManifest(Directory* directory, ManifestRecovery* known, const EditSink& sink);
 
-// Whether another process has gone on since `known` was read: by edits behind it, or by another manifest.
+// Returns whether another process has continued since `known` was read, by more edits or in another manifest.
 absl::StatusOr<bool> ManifestHasGoneOn(Directory* directory, const ManifestRecovery& known);
 
-// For a caller that removes what a crash has left of a checkpoint. Returns false only if every manifest in `directory`,
-// if there is any, ends before its seal and is good up to there, as one whose creation was cut off. Returns true for
-// one that may be a damaged but finished manifest; an error says no more than that.
+// For a caller that removes the remains of a checkpoint after a crash. Returns false only if every manifest in
+// `directory`, if there is any, ends before its seal and is good up to there, like one whose creation was interrupted.
+// Returns true for one that may be a damaged but finished manifest; so may an error.
 absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory);
 
 }  // namespace sepal

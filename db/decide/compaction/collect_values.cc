@@ -9,7 +9,7 @@ CompactionPlan CollectValues(const PickerInput& input, const BusyTables& busy) {
   if (input.values == nullptr || input.values->files.empty()) return {};
   const std::span<const LevelRun> runs = input.version->runs();
   for (auto r = runs.rbegin(); r != runs.rend(); ++r) {
-    // One at a time: a compaction into this level must wait for those that are under way.
+    // One compaction at a time, because one into this level must wait for those under way.
     if (busy.Writes(r->level)) continue;
     const auto may_hold = [](const auto& tables) { return tables.sums().totals.value_bytes > 0; };
     CompactionPlan plan = FirstOf(*r->run, may_hold, [&](const TableRef& table) {

@@ -10,10 +10,10 @@ namespace sepal {
 
 namespace {
 
-// For readers' sake no more is rewritten at once: it takes space, and seconds, which writers may need.
+// No more is rewritten at once for readers, because it takes space, and seconds that writers may need.
 constexpr uint64_t kMostMemtablesForReaders = 64;
 
-// What goes down into the level that is to be one run.
+// The runs that are compacted into the level that is to be one run.
 struct RestStep {
   std::span<const LevelRun> runs;
   int target;
@@ -33,7 +33,8 @@ std::optional<RestStep> RestStepOf(const Version& version, const CompactionPolic
   return RestStep{runs, target, above.entries, below};
 }
 
-// Beside writers level 0 goes on being compacted, but where it lies next to the last level, which is small then.
+// With concurrent writes, level 0 is left to ordinary compactions, unless it is next to the last level, which is small
+// then.
 std::optional<RestStep> ReadersStepOf(const Version& version, const CompactionPolicy& policy) {
   const int first_level = version.NumRuns() - version.NumRuns(0) > 1 ? 1 : 0;
   std::optional<RestStep> step = RestStepOf(version, policy, first_level);

@@ -15,7 +15,7 @@ double CompactionScore(const Version& version, const CompactionPolicy& policy, i
 
 namespace {
 
-// The bytes of the next level that all of `level` would rewrite.
+// Returns the bytes of the next level that compacting all of `level` would rewrite.
 uint64_t BytesMetBelow(const Version& version, const CompactionPolicy& policy, int level) {
   if (!JoinsRunBelow(version, policy, level)) return 0;
   const bool moves_away = level + 1 == LastLevel(version) && LastLevelMovesDown(version, policy);
@@ -36,7 +36,7 @@ uint64_t DebtOfLevels(const Version& version, const CompactionPolicy& policy) {
   return debt;
 }
 
-// Where tables go down one at a time, each byte is written once, and rewrites what it overlaps below.
+// If tables are compacted one at a time, each byte is written once and rewrites what it overlaps below.
 uint64_t DebtOfSpace(const Version& version, const CompactionPolicy& policy) {
   const uint64_t over = BytesOverSpaceBound(version, policy);
   const bool whole = ShapeOf(policy).step == CompactionStep::kWholeLevel;

@@ -108,7 +108,7 @@ absl::Status Bad(const CompactionPlan& plan, std::string_view what) {
   return absl::InternalError(absl::StrFormat("plan (%s): %s", ToString(plan), what));
 }
 
-// Where an entry lies on the way of a read: smaller is newer.
+// Where an entry comes in the order of reads: smaller is newer.
 struct Age {
   int level;
   RunNumber run;
@@ -121,7 +121,7 @@ KeyRange RangeOf(const TableFile& table) {
   return {table.metadata().smallest.user_key, table.metadata().largest.user_key};
 }
 
-// A table of `run` that meets `range` and is not held by the plan, or null.
+// Returns a table of `run` that overlaps `range` and is not held by the plan, or null.
 const TableFile* OutsiderIn(const Run& run, const KeyRange& range, const Held& held) {
   for (const TableRef& table : run.Overlapping(range)) {
     if (!held.contains(table->number())) return table.get();
@@ -129,7 +129,7 @@ const TableFile* OutsiderIn(const Run& run, const KeyRange& range, const Held& h
   return nullptr;
 }
 
-// The inputs are there, newest first, and within the hull.
+// Checks that the inputs exist, are ordered newest first, and are within the hull.
 absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
                          const std::vector<CompactionInput>& inputs) {
   const KeyOrder order = version.order();
@@ -153,11 +153,11 @@ absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
   return absl::OkStatus();
 }
 
-// What is carried shares keys with nothing else of the plan.
+// Checks that carried tables share keys with no other table of the plan.
 absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
   if (plan.carried.empty()) return absl::OkStatus();
   const KeyOrder order = version.order();
-  std::vector<std::pair<const TableMetadata*, bool>> tables;  // and whether it is carried
+  std::vector<std::pair<const TableMetadata*, bool>> tables;  // and whether each is carried
   const auto add = [&tables](const std::vector<CompactionInput>& inputs, bool carried) {
     for (const CompactionInput& in : inputs) {
       for (const TableRef& table : in.tables) tables.emplace_back(&table->metadata(), carried);
@@ -168,7 +168,7 @@ absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
   std::sort(tables.begin(), tables.end(), [&order](const auto& a, const auto& b) {
     return order.Less(a.first->smallest.view(), b.first->smallest.view());
   });
-  size_t furthest = 0;  // whose largest key is the greatest so far
+  size_t furthest = 0;  // the table with the greatest largest key so far
   for (size_t i = 1; i < tables.size(); ++i) {
     const auto& [table, carried] = tables[i];
     const auto& [before, before_carried] = tables[furthest];
@@ -182,7 +182,7 @@ absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
   return absl::OkStatus();
 }
 
-// No table outside may lie between an input and the output, by age, and share keys with that input.
+// Checks that no table outside of the plan is, by age, between an input and the output and shares keys with that input.
 absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const CompactionInput& in,
                        const Held& held) {
   const RunNumber fresh(UINT64_MAX);
@@ -203,7 +203,7 @@ absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const
   return absl::OkStatus();
 }
 
-// The output stays disjoint from what else is in its run: a rewrite may write anywhere in the hull.
+// Checks that the output is disjoint from the rest of its run: a rewrite may write anywhere in the hull.
 absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held, bool adopted) {
   if (!plan.output_run.has_value()) return absl::OkStatus();
   const Run* run = version.FindRun(plan.output_level, *plan.output_run);

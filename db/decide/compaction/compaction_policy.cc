@@ -10,7 +10,7 @@ namespace sepal {
 
 namespace {
 
-// Few rewrites, as far as the space bound allows: docs/internals/decisions/0012-space-amplification-bound.md.
+// As few rewrites as the space bound allows: docs/internals/decisions/0012-space-amplification-bound.md.
 constexpr int kLazyFanout = 1;
 
 }  // namespace

@@ -19,7 +19,7 @@ bool SharesKeys(const KeyOrder& order, const TableMetadata& table, const RangeTo
   return !fragment.end.has_value() || order.Less(table.smallest.user_key, *fragment.end);
 }
 
-// Whether one delete of the fragment hides all of the table's entries from every reader, as far as keys go.
+// Returns whether one delete of the fragment hides all of the table's entries in its key range from every reader.
 bool Hides(const RangeTombstones::Fragment& fragment, const TableMetadata& table, Stripes stripes) {
   return std::any_of(fragment.sequences.begin(), fragment.sequences.end(), [&](SequenceNumber sequence) {
     if (sequence <= table.highest_sequence) return false;
@@ -28,7 +28,7 @@ bool Hides(const RangeTombstones::Fragment& fragment, const TableMetadata& table
   });
 }
 
-// Fragments that lie side by side, from the table's first key to its last.
+// Returns whether adjacent fragments hide the table, from its first key to its last.
 bool HidesAll(const KeyOrder& order, const RangeTombstones& list, const TableMetadata& table, Stripes stripes) {
   if (list.highest_sequence() <= table.highest_sequence) return false;
   std::string_view key = table.smallest.user_key;
@@ -41,7 +41,7 @@ bool HidesAll(const KeyOrder& order, const RangeTombstones& list, const TableMet
   return false;
 }
 
-// Whether these runs have a table with keys of `table` that was not dropped.
+// Returns whether these runs have a table that shares keys with `table` and was not dropped.
 bool AnyStays(const KeyOrder& order, std::span<const LevelRun> older, const TableMetadata& table,
               const absl::flat_hash_set<const TableFile*>& dropped) {
   const KeyRange keys{.begin = table.smallest.user_key, .end = std::nullopt};
@@ -123,7 +123,7 @@ CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes, uint64_t expi
   const RangeTombstonesRef all = version.range_tombstones().Merged(order, {});
   absl::flat_hash_set<const TableFile*> dropped;
   const std::span<const LevelRun> runs = version.runs();
-  for (size_t i = runs.size(); i-- > 0;) {  // the oldest first
+  for (size_t i = runs.size(); i-- > 0;) {  // oldest first
     const LevelRun& run = runs[i];
     for (const TableRef& table : run.run->tables()) {
       const TableMetadata& m = table->metadata();

@@ -10,10 +10,10 @@ namespace sepal {
 
 namespace {
 
-// A batch counts for at least this part of what the memtables hold that it comes from.
+// A batch counts for at least this part of the bytes of the memtables that it comes from.
 constexpr uint64_t kSmallestBatch = 8;
 
-// a * b^n, at most half of what fits.
+// Returns a * b^n, but at most half of the range.
 uint64_t Grow(uint64_t a, uint64_t b, int n) {
   constexpr uint64_t kMost = UINT64_MAX / 2;
   for (int i = 0; i < n; ++i) {
@@ -23,19 +23,19 @@ uint64_t Grow(uint64_t a, uint64_t b, int n) {
   return a;
 }
 
-// Batches that the last level holds before it is moved down.
+// Returns the number of batches that the last level holds before it is moved down.
 uint64_t LastLevelBatches(const CompactionPolicy& policy) {
   const int runs = ShapeOf(policy).runs_in_last;
   return static_cast<uint64_t>(runs > 1 ? runs : policy.fanout);
 }
 
-// With the values in value files that it refers to.
+// Returns the bytes of the oldest run, including separated values that it refers to.
 uint64_t OldestRunBytes(const Version& version) {
   const TableTotals& totals = version.runs().back().run->sums().totals;
   return totals.bytes + totals.value_bytes;
 }
 
-// The oldest run, and what is kept for readers of the past.
+// Returns the totals of the oldest run, and of what is kept for readers of the past.
 TableTotals SurelyLive(const Version& version, const CompactionPolicy& policy) {
   TableTotals live = version.runs().back().run->sums().totals;
   if (policy.all_live_above == kMaxSequenceNumber) return live;
@@ -45,7 +45,7 @@ TableTotals SurelyLive(const Version& version, const CompactionPolicy& policy) {
   return live;
 }
 
-// Where values lie in value files, entries are taken for equally large wherever their values are.
+// With separated values, entries are assumed to be equally large wherever their values are.
 uint64_t LiveBytesWithValues(const Version& version, const CompactionPolicy& policy) {
   const TableTotals sure = SurelyLive(version, policy);
   if (version.ValueBytes() == 0) return std::max(sure.bytes, EstimatedLiveBytes(version));
@@ -100,7 +100,7 @@ uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& polic
   const int last = LastLevel(version);
   const uint64_t capacity = LevelCapacity(policy, last);
   if (BytesDue(version, policy, last - 1) == 0) return capacity;
-  // Flushes of a few entries do not make a tree of many levels.
+  // Limits the depth of trees built by flushes of a few entries.
   const uint64_t batches = LastLevelBatches(policy);
   const uint64_t batch = std::max(version.Bytes(last - 1), capacity / batches / kSmallestBatch);
   return std::min(capacity, Grow(batch, batches, 1));
@@ -130,7 +130,7 @@ uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& pol
 
 bool MayShadowValues(const Version& version, const CompactionPolicy& policy) {
   const uint64_t all = version.ValueBytes();
-  // Where values come back into the tables, merging runs for their sake would write all of these anew.
+  // If values move back into the tables, merging runs for their sake would rewrite all of them.
   if (all == 0 || policy.last_level_inline) return false;
   const uint64_t oldest = version.runs().back().run->sums().totals.value_bytes;
   const double most = MostShadowed(policy.max_space_amplification) * static_cast<double>(oldest);

@@ -8,7 +8,7 @@ namespace sepal {
 
 namespace {
 
-// Of the tables whose sketch is known.
+// For the tables whose sketch is known.
 double EstimatedLiveEntries(const Version& version, const KeySums& sketched) {
   uint64_t tombstones = 0;
   for (const LevelRun& r : version.runs()) tombstones += r.run->tombstones();

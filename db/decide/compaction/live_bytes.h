@@ -1,4 +1,4 @@
-// How much of what tables hold is live, from what is known without reading them. Pure.
+// Estimates how much of the tables' contents is live, without reading them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,17 @@
 
 namespace sepal {
 
-// An estimate of the bytes of the newest entries of present keys, at most all bytes. Of two that are both rather too
-// low, the greater:
-// - the oldest run, which holds no key twice but for the sake of snapshots (RewriteTable);
-// - of the tables whose sketch is known, all but what is not live. Live are the distinct keys, less a standard error of
-//   3.3 % and less all tombstones; the other entries are taken to be of the size that entries have on average in the
-//   table where they are largest.
+// Estimates the bytes of the newest entries of present keys, at most all bytes. The greater of two estimates that tend
+// to be too low:
+// - the oldest run, which holds no key twice, except for snapshots (RewriteTable);
+// - the tables whose sketch is known, without entries that are not live. The number of live entries is that of distinct
+//   keys, less a standard error of 3.3 % and less all tombstones; the other entries are assumed to have the average
+//   entry size of the table where it is largest.
 // Cost: that of Version::Keys.
 uint64_t EstimatedLiveBytes(const Version& version);
 
-// Of all entries, the part that are newest ones of present keys: by the sketches, as above. 1 where none is known.
+// Estimates the share of all entries that are the newest ones of present keys, from the sketches, as above; 1 if none
+// is known.
 double EstimatedLiveShare(const Version& version);
 
 }  // namespace sepal

@@ -11,8 +11,8 @@ namespace sepal {
 
 namespace {
 
-// The runs above the last level, but the newest ones as long as they hold nothing from before the call: so nothing is
-// passed.
+// Returns the runs above the last level, without the newest ones that have nothing from before the call, so that no
+// entry passes an older one.
 std::span<const LevelRun> UpperRuns(const Version& version, const RangeCall& call) {
   const int last = LastLevel(version);
   const std::span<const LevelRun> runs = version.runs();
@@ -22,8 +22,8 @@ std::span<const LevelRun> UpperRuns(const Version& version, const RangeCall& cal
   return {begin, end};
 }
 
-// The tables of `runs` that overlap `reach`, and those that overlap these, so that no entry passes an older one; with
-// what they overlap in the oldest run of `output_level`.
+// Drafts the tables of `runs` that overlap `reach`, and those that overlap these, so that no entry passes an older one,
+// together with what they overlap in the oldest run of `output_level`.
 PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, KeyRange reach, int output_level) {
   PlanDraft draft(input, output_level);
   for (bool grown = true; grown;) {
@@ -38,8 +38,8 @@ PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, Ke
   return draft;
 }
 
-// The first neighbouring tables of before the call that hold what no snapshot needs, or may hold what deleted ranges
-// cover or the filter refuses; or all of before the call.
+// Returns the first neighbouring tables from before the call with entries that no snapshot needs, or that range
+// tombstones may cover or the filter may refuse; or, for a context filter, all tables from before the call.
 std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
   const auto worth = [&](const TableRef& table) {
     const TableMetadata& m = table->metadata();
@@ -54,8 +54,8 @@ std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeC
   return {begin, std::find_if_not(begin, tables.end(), worth)};
 }
 
-// In the oldest run these tables stay where they are. It takes those of other runs, which lay there too until
-// compactions beside the call began a deeper level.
+// In the oldest run, these tables are rewritten in place. Those of other runs were in the last level until concurrent
+// compactions began a deeper one; they are compacted into it.
 RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeCall& call) {
   const std::span<const LevelRun> runs = input.version->runs();
   if (input.version->DeepestLevel() < 1) return {};
@@ -78,7 +78,7 @@ RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeC
   return {};
 }
 
-// Neighbours in a run that were there as the call began, and in which no reader needs all of what is covered.
+// Returns neighbouring tables from before the call in which entries that no reader needs are covered.
 std::vector<TableRef> FirstCovered(const PickerInput& input, const RangeCall& call, const Run& run) {
   const auto covered = [&](const TableRef& table) {
     const TableMetadata& m = table->metadata();

@@ -15,7 +15,7 @@ bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_
   return !order.Less(a_largest, b_smallest) && !order.Less(b_largest, a_smallest);
 }
 
-// Whether `visit` is true for an input of `plan` whose tables may be in that run.
+// Returns whether `visit` is true for an input of `plan` whose tables may be in that run.
 template <class Visit>
 bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit& visit) {
   // Between the edit of a job and its end, what it moved or carried is in the output's run.
@@ -55,7 +55,7 @@ bool BusyTables::HasAny(int level, RunNumber run, std::span<const TableRef> tabl
 }
 
 bool BusyTables::HasAny(int level, const Run& run) const {
-  // An edit takes all tables of an input, or none: one of them stands for all.
+  // An edit takes all tables of an input or none, so one of them represents all.
   const auto in_run = [&run](const CompactionInput& in) {
     const TableFile& held = *in.tables.front();
     const TableFile* const there = run.Find(held.metadata().smallest.user_key);
@@ -101,7 +101,7 @@ void PlanDraft::JoinOutputRun() {
 }
 
 bool PlanDraft::Blocked(const BusyTables& busy) const {
-  // Two plans that both begin a run would leave two, where one may be wanted.
+  // Two plans that both begin a run would leave two runs where one may be wanted.
   const bool writes = plan_.output_run.has_value()
                           ? busy.Writes(output_level_, plan_.smallest_user_key, plan_.largest_user_key)
                           : busy.Writes(output_level_);
@@ -158,8 +158,8 @@ absl::flat_hash_set<FileNumber> PlanDraft::TablesApart() const {
   return apart;
 }
 
-// What shares keys with no other input need not be read: it travels as it is. All of it is a move. Few bytes that
-// travel beside a rewrite would only cut its output into small tables.
+// Tables that share keys with no other input need not be read: they are carried as they are; if all are, the plan is a
+// move. Small tables beside a rewrite are not carried, because they would only cut its output into small tables.
 void PlanDraft::CarryNonOverlappingTables(bool may_move) {
   const absl::flat_hash_set<FileNumber> apart = TablesApart();
   const bool travels = may_move && !OverlapsTooMuchBelow();
@@ -193,7 +193,7 @@ void PlanDraft::CarryNonOverlappingTables(bool may_move) {
 }
 
 void PlanDraft::CollectGrandparents() {
-  // Where whole levels go down it does not matter where their tables end.
+  // If whole levels are compacted, it does not matter where their tables end.
   const bool by_table = ShapeOf(input_->policy).step == CompactionStep::kOneTable;
   if (!by_table || output_level_ + 1 >= kMaxLevels) return;
   for (const RunRef& run : input_->version->level(output_level_ + 1)) {

@@ -1,4 +1,4 @@
-// A compaction plan in the making, what stands in its way, and the choices of the picker.
+// A compaction plan under construction, the conflicts with running plans, and the picker's choices.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace sepal {
 
-// What running plans hold. Nothing is made beforehand: a question goes to the plans' inputs, and searches those that
-// may lie in the run that it is about.
+// The tables that running plans hold. Nothing is computed in advance: a query checks the plans' inputs, and searches
+// those that may be in the queried run.
 class BusyTables {
  public:
   explicit BusyTables(const PickerInput& input) : order_(input.version->order()), running_(input.running) {}
 
-  // Any of these tables of a run, in key order. Cost: a search among the more, asked or held, for each of the fewer at
-  // most; none where their keys lie apart.
+  // Returns whether any of these tables of a run, in key order, is held. Cost: at most one search among the larger set,
+  // queried or held, for each table of the smaller one; none if their keys are apart.
   bool HasAny(int level, RunNumber run, std::span<const TableRef> tables) const;
-  // Any table of the run, or of one of the runs.
+  // Returns whether any table of the run, or of one of the runs, is held.
   bool HasAny(int level, const Run& run) const;
   bool HasAny(std::span<const LevelRun> runs) const;
-  // Whether a running plan writes into `level`, within these keys.
+  // Returns whether a running plan writes into `level`, within these keys.
   bool Writes(int level, std::string_view smallest, std::string_view largest) const;
   bool Writes(int level) const;
 
@@ -39,23 +39,23 @@ class PlanDraft {
   // `input` must outlive the draft.
   PlanDraft(const PickerInput& input, int output_level) : input_(&input), output_level_(output_level) {}
 
-  // Newest first. Adding nothing is allowed.
+  // Adds inputs, newest first. Adding nothing is allowed.
   void Add(int level, const Run& run, std::vector<TableRef> tables);
-  // The output joins the oldest run of the output level, if it has one, together with the tables of it that overlap
-  // what was added. Newer runs of that level must have been added.
+  // Makes the output join the oldest run of the output level, if it has one, together with those tables of it that
+  // overlap the inputs. Newer runs of that level must have been added.
   void JoinOutputRun();
-  // The output replaces tables of this run, which were added.
+  // Makes the output replace tables of this run, which were added.
   void StayInRun(RunNumber run) { plan_.output_run = run; }
 
   bool empty() const { return plan_.inputs.empty(); }
   KeyRange hull() const { return {plan_.smallest_user_key, plan_.largest_user_key}; }
   const CompactionPlan& inputs() const { return plan_; }
-  // Whether a running plan holds an input or writes where this would write.
+  // Returns whether a running plan holds an input, or writes where this one would.
   bool Blocked(const BusyTables& busy) const;
 
-  // A rewrite, which reads no table of the output run that shares keys with no other input. With `may_move` no such
-  // table of the other inputs either, unless a tombstone would come to rest where nothing is older, or too much lies
-  // below; a move if that leaves nothing to be read.
+  // Returns a rewrite that reads no table of the output run that shares keys with no other input. With `may_move`, it
+  // reads no such table of the other inputs either, unless a tombstone would stay where nothing is older, or the table
+  // overlaps too much below; it is a move if nothing is left to be read.
   CompactionPlan Finish(std::string reason, bool may_move) &&;
 
  private:
@@ -63,7 +63,7 @@ class PlanDraft {
   bool HoldsAll(const Run& run) const;
   bool IsBottommost() const;
   bool OverlapsTooMuchBelow() const;
-  // Inputs that share keys with no other input.
+  // Returns inputs that share keys with no other input.
   absl::flat_hash_set<FileNumber> TablesApart() const;
   void CarryNonOverlappingTables(bool may_move);
   void CollectGrandparents();
@@ -71,45 +71,44 @@ class PlanDraft {
   const PickerInput* input_;
   int output_level_;
   CompactionPlan plan_;
-  bool joins_ = false;  // the last input is what lies in the output run
+  bool joins_ = false;  // the last input is in the output run
   absl::flat_hash_set<FileNumber> held_;
 };
 
-// The plan for a descent. nullopt where it has no runs, or a running plan stands in the way.
+// Returns the plan for a descent; nullopt if it has no runs, or conflicts with a running plan.
 std::optional<PlanDraft> DraftOf(const PickerInput& input, const BusyTables& busy, const Descent& descent);
-// The same for one table of a level of one run, which joins the run of the next level.
+// The same for one table of a level of one run; it joins the run of the next level.
 std::optional<PlanDraft> DraftOfTable(const PickerInput& input, const BusyTables& busy, int level,
                                       const TableRef& table);
 
-// The choices, of which the picker takes the first that is not nothing.
+// The choices; the picker takes the first that is not nothing.
 
-// The last level outgrew its capacity, and is moved one deeper.
+// Moves the last level one deeper when it has outgrown its capacity.
 CompactionPlan MoveLastLevelDown(const PickerInput& input, const BusyTables& busy);
-// Where whole levels go down: at the space bound all runs below level 0 become one; if there is only one, level 0 joins
-// it.
+// If whole levels are compacted: at the space bound, merges all runs below level 0 into one; if there is only one,
+// level 0 joins it.
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
-// One step down from the fullest level that is due and free. Where tables go down one at a time, every level above the
-// last is due at the space bound.
+// Compacts one step down from the fullest level that is due and free. If single tables are compacted, every level above
+// the last is due at the space bound.
 CompactionPlan StepDown(const PickerInput& input, const BusyTables& busy);
-// A table that refers to values in files which are to be emptied is rewritten where it is, the oldest first.
+// Rewrites, in place, the oldest table that refers to values in files that are to be emptied.
 CompactionPlan CollectValues(const PickerInput& input, const BusyTables& busy);
-// A level, or a table, that is mostly tombstones goes down early, unless it would rewrite many times as many live
-// entries: into the next level; where the last level has several runs, of which the oldest alone can drop tombstones,
-// with all that lies between into that one.
+// Compacts a level, or a table, of mostly tombstones early, unless that would rewrite many times as many live entries:
+// into the next level or, if the last level has several runs, of which only the oldest can drop tombstones, into that
+// one with everything in between.
 CompactionPlan CompactTombstones(const PickerInput& input, const BusyTables& busy);
-// Nothing is written and everything is in tables, or readers have asked for it: what lies above the level that is to be
-// one run goes down into it, if it is enough to be worth rewriting what it meets.
+// When there are no writes and everything is in tables, or reads have cost as much: compacts what lies above the level
+// that is to be one run into it, if that is enough to justify rewriting what it overlaps.
 CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy);
-// A table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is rewritten where it
-// is.
+// Rewrites, in place, a table of the last level whose tombstones, or old versions of keys, no snapshot needs any more.
 CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy);
 
-// A step down from this level, due or not.
+// Compacts one step down from this level, whether or not that is due.
 CompactionPlan StepDownFrom(const PickerInput& input, const BusyTables& busy, int level);
 bool ReachesSpaceBound(const PickerInput& input);
 
-// The first plan that `choose` makes of a table of the run. `may_hold` says of a run or chunk whether one of its tables
-// can be worth a plan.
+// Returns the first plan that `choose` makes for a table of the run. `may_hold` says whether a run or chunk may have a
+// table that is worth a plan.
 template <class MayHold, class Choose>
 CompactionPlan FirstOf(const Run& run, const MayHold& may_hold, const Choose& choose) {
   if (!may_hold(run)) return {};

@@ -69,7 +69,7 @@ bool IsDense(const CompactionPolicy& policy, const TableTotals& totals) {
 }
 
 bool MayHoldDense(const CompactionPolicy& policy, const TableSums& sums) {
-  // IsDense multiplies where the sums were divided: both are rounded.
+  // IsDense multiplies where the sums were divided, and both are rounded.
   constexpr double kRoundedBy = 1e-9;
   return sums.most_tombstones >= std::max<uint64_t>(policy.min_dense_tombstones, 1) &&
          sums.most_tombstones_per_entry >= policy.tombstone_density * (1 - kRoundedBy);

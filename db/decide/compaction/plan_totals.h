@@ -1,4 +1,4 @@
-// What a plan would take, by the sums of its runs, which are known before any table of it is looked at. Pure.
+// The cost of a plan, from the sums of its runs, which are known without visiting their tables. Pure.
 #pragma once
 
 #include <span>
@@ -8,32 +8,32 @@
 
 namespace sepal {
 
-// The runs of the levels [first_level, end_level), newest first.
+// Returns the runs of the levels [first_level, end_level), newest first.
 std::span<const LevelRun> RunsOf(const Version& version, int first_level, int end_level);
 
-// Runs that go down together, newest first.
+// Runs that are compacted together, newest first.
 struct Descent {
   std::span<const LevelRun> runs = {};
   int output_level = 1;
-  // Into the oldest run there, if there is one, which is none of `runs`; else as a new run.
+  // The oldest run there is joined, if there is one, and is none of `runs`; otherwise the output is a new run.
   bool joins = true;
 };
-// All runs of a level into the next.
+// All runs of a level into the next level.
 Descent LevelDown(const Version& version, const CompactionPolicy& policy, int level);
-// All runs from `first_level` on into the oldest.
+// All runs from `first_level` on into the oldest run.
 Descent AllIntoOldest(const Version& version, int first_level);
 
 TableTotals TotalsOf(const TableMetadata& table);
 TableTotals TotalsOf(std::span<const LevelRun> runs);
-// The same with the tables that all of the descent's meet in the run that it joins.
+// The same, with the tables that those of the descent overlap in the run that it joins.
 TableTotals TotalsOf(const Version& version, const Descent& descent);
 
-// What `table` of `level` meets in the oldest run of the next level, if that has one.
+// Returns what `table` of `level` overlaps in the oldest run of the next level, if it has one.
 TableTotals TotalsBelow(const Version& version, int level, const TableFile& table);
 
-// Whether compacting these entries for the sake of these tombstones is worth it.
+// Returns whether compacting these entries is worth it for these tombstones.
 bool IsDense(const CompactionPolicy& policy, const TableTotals& totals);
-// False where that holds of none of the tables summed.
+// Returns false if that is true of none of the tables summed.
 bool MayHoldDense(const CompactionPolicy& policy, const TableSums& sums);
 
 }  // namespace sepal

@@ -26,7 +26,7 @@ bool ReachesSpaceBound(const PickerInput& input) {
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   if (ShapeOf(input.policy).step != CompactionStep::kWholeLevel || !ReachesSpaceBound(input)) return {};
-  // Level 0 must not grow while the others are compacted: it goes first, and is left alone where that helps.
+  // Level 0 must not grow while the others are compacted, so it is compacted first, and alone if that is enough.
   if (BytesDue(version, input.policy, 0) > 0) {
     if (CompactionPlan plan = StepDownFrom(input, busy, 0); !plan.nothing()) return plan;
   }

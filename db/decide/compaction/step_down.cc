@@ -18,13 +18,13 @@ namespace {
 
 std::optional<PlanDraft> DraftOfLevel(const PickerInput& input, const BusyTables& busy, int level) {
   const Descent descent = LevelDown(*input.version, input.policy, level);
-  if (descent.joins && input.version->NumRuns(level + 1) > 1) return std::nullopt;  // that level goes down first
+  if (descent.joins && input.version->NumRuns(level + 1) > 1) return std::nullopt;  // that level is compacted first
   return DraftOf(input, busy, descent);
 }
 
-// Tables that are mostly tombstones come first, for what they free below; then the table that rewrites least below, for
-// its own size; of equals the first. The ranks come from sums, so that only the best table that no running plan stands
-// in the way of is drafted.
+// Tables of mostly tombstones come first, for the space that they free below; then the table that rewrites least below,
+// relative to its own size; of equal ones the first. The ranks come from sums, so that only the best table that no
+// running plan blocks is drafted.
 std::optional<PlanDraft> DraftOfBestTable(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   const Run& run = *version.level(level).front();
@@ -78,7 +78,7 @@ CompactionPlan MoveLastLevelDown(const PickerInput& input, const BusyTables& bus
   if (!draft.has_value()) return {};
   const uint64_t capacity = LastLevelCapacity(version, input.policy);
   CompactionPlan plan = std::move(*draft).Finish(CapacityReason(last, version.Bytes(last), capacity), false);
-  plan.kind = CompactionPlan::Kind::kMove;  // the tombstones that it holds were in the last level before
+  plan.kind = CompactionPlan::Kind::kMove;  // its tombstones were in the last level before
   return plan;
 }
 
@@ -91,7 +91,8 @@ CompactionPlan StepDownFrom(const PickerInput& input, const BusyTables& busy, in
 CompactionPlan StepDown(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   const bool early = ShapeOf(input.policy).step == CompactionStep::kOneTable && ReachesSpaceBound(input);
-  // Those that are due by falling score, of equals the upper one; then the others by falling size, of equals the lower.
+  // First the due levels by descending score, of equal ones the upper one; then the others by descending size, of equal
+  // ones the lower one.
   std::vector<std::tuple<bool, double, int>> order;
   for (int level = 0; level + 1 < kMaxLevels; ++level) {
     if (BytesDue(version, input.policy, level) > 0) {

@@ -7,7 +7,7 @@
 namespace sepal {
 namespace {
 
-// Ends of stretches, in order, each once.
+// Returns the ends of stretches, in order, each once.
 std::vector<std::string_view> EndsOf(const std::vector<KeyStretch>& stretches, KeyOrder order) {
   std::vector<std::string_view> keys;
   for (const KeyStretch& stretch : stretches) {
@@ -20,8 +20,8 @@ std::vector<std::string_view> EndsOf(const std::vector<KeyStretch>& stretches, K
   return keys;
 }
 
-// How many more bytes lie between keys[i] and keys[i + 1] than before keys[i], each stretch's being spread evenly over
-// what it covers.
+// Returns how many more bytes lie between keys[i] and keys[i + 1] than before keys[i], if each stretch's bytes are
+// spread evenly over its keys.
 std::vector<double> DensityChanges(const std::vector<KeyStretch>& stretches, const std::vector<std::string_view>& keys,
                                    KeyOrder order) {
   const auto at = [&](std::string_view key) {
@@ -62,13 +62,13 @@ std::vector<std::string> SubcompactionBoundaries(const std::vector<KeyStretch>& 
   const std::vector<std::string_view> keys = EndsOf(stretches, order);
   const std::vector<double> changes = DensityChanges(stretches, keys, order);
   std::vector<std::string> boundaries;
-  constexpr double kNearly = 0.999;  // sums of parts
+  constexpr double kNearly = 0.999;  // because these are sums of parts
   const double part_bytes = static_cast<double>(bytes) / static_cast<double>(parts);
   const double least = static_cast<double>(min_part_bytes) * kNearly;
   double density = 0;
   double passed = 0;
   double cut_at = 0;
-  // Not at the last key: what follows it would be next to nothing.
+  // Never cuts at the last key, because almost nothing follows it.
   for (size_t i = 0; i + 2 < keys.size() && boundaries.size() + 1 < parts; ++i) {
     density += changes[i];
     passed += density;

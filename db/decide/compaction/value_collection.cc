@@ -6,19 +6,19 @@ namespace sepal {
 
 namespace {
 
-// Parts of what max_space_amplification allows over 1.
+// Parts of the excess over 1 that max_space_amplification allows.
 constexpr double kShadowed = 0.1;
 constexpr double kBegin = 0.55;
 constexpr double kEnd = 0.45;
-// An option of 1 cannot be kept; it is taken for this. One that allows everything is taken for the other.
+// An option of 1 cannot be kept and counts as this; one that allows everything counts as the other.
 constexpr double kLeastAmplification = 1.2;
 constexpr double kMostAmplification = 1000;
-// So many full files of garbage are no reason to begin.
+// The number of full files of garbage that are no reason to begin.
 constexpr uint64_t kSlackFiles = 2;
-// What is moved at a time: as much as this many full files have, or this part of all values.
+// The limit of the values moved at a time: the size of this many full files, or this part of all values.
 constexpr uint64_t kMovedFiles = 4;
 constexpr uint64_t kMovedPart = 16;
-// To empty a file with less garbage than this part of it costs more than it gives.
+// Emptying a file with less garbage than this part costs more than it gains.
 constexpr double kLeastGarbage = 0.05;
 
 double Allowed(double max_space_amplification) {
@@ -31,7 +31,7 @@ double LiveShare(const ValueFileFacts& file) {
   return static_cast<double>(file.live_bytes) / static_cast<double>(std::max<uint64_t>(file.bytes, 1));
 }
 
-// Those of most garbage, until `excess` bytes would be freed, or enough is to be moved.
+// Returns the files with the most garbage, until `excess` bytes would be freed, or enough is to be moved.
 std::vector<FileNumber> Worst(std::vector<ValueFileFacts> candidates, uint64_t excess, uint64_t most_moved) {
   std::sort(candidates.begin(), candidates.end(), [](const ValueFileFacts& a, const ValueFileFacts& b) {
     const double live_a = LiveShare(a);

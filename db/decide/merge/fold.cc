@@ -18,7 +18,7 @@ absl::Status Failed(const MergeOperator& merge, std::string_view key, const absl
 }
 
 #ifndef NDEBUG
-// The same value, made by one operand after the other.
+// Checks that applying the operands one by one gives the same value.
 bool GivesOneByOne(const MergeOperator& merge, std::string_view key, std::optional<std::string_view> base,
                    std::span<const std::string_view> operands, std::string_view expected) {
   std::optional<std::string> value;
@@ -26,7 +26,7 @@ bool GivesOneByOne(const MergeOperator& merge, std::string_view key, std::option
   for (const std::string_view& operand : operands) {
     std::string next;
     const std::optional<std::string_view> before = value;
-    // What lies between need not be a value, for an operator that checks the whole.
+    // An intermediate result need not be a valid value, for an operator that checks the whole.
     if (!merge.Merge(key, before, {&operand, 1}, &next).ok()) return true;
     value = std::move(next);
   }

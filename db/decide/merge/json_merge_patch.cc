@@ -15,10 +15,11 @@ namespace {
 
 constexpr size_t kMostLevels = 256;
 
-// A JSON value. All but objects, which patches look into, are texts: numbers keep all of their digits.
+// A JSON value. Everything but objects, which patches look into, is kept as text, so that numbers keep all of their
+// digits.
 struct Node {
   bool is_object = false;
-  std::string text = {};  // of anything else
+  std::string text = {};  // of anything but an object
   std::map<std::string, Node> members = {};
 
   bool is_null() const { return !is_object && text == "null"; }
@@ -42,7 +43,7 @@ void AppendTo(std::string* out, const Node& node) {
   *out += '}';
 }
 
-// What the parser says, put together.
+// Builds values from the parser's events.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Node Take() { return std::move(root_); }
@@ -72,7 +73,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   // An object, or the text of an array, that is not closed yet.
   struct OpenNode {
     Node node;
-    std::string name = {};  // of the member that comes next
+    std::string name = {};  // of the next member
   };
 
   bool Text(std::string text) { return Place({.text = std::move(text)}); }
@@ -116,7 +117,7 @@ absl::Status Parse(std::string_view text, std::string_view what, Node* node) {
   return absl::OkStatus();
 }
 
-// As RFC 7386 says.
+// Applies a patch as RFC 7386 specifies.
 void Apply(Node&& patch, Node* target) {
   if (!patch.is_object) {
     *target = std::move(patch);
@@ -132,8 +133,8 @@ void Apply(Node&& patch, Node* target) {
   }
 }
 
-// Makes `earlier` the patch that does what both do. False: there is none, as where the earlier one sets to a number
-// what the later one makes an object of, whatever it was: a patch can only change the members of an object.
+// Makes `earlier` the patch that has the effect of both. Returns false if there is none: for example, if the earlier
+// one sets a number where the later one makes an object, because a patch can only change the members of an object.
 bool Compose(Node&& later, Node* earlier) {
   if (!later.is_object) {
     *earlier = std::move(later);

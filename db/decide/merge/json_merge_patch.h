@@ -11,12 +11,12 @@
 
 namespace sepal {
 
-// Appends to `*result` the text of `base` (absent: of no value) after `patches`, oldest first. InvalidArgument for what
-// is no JSON text, or is nested deeper than 256 levels.
+// Appends to `*result` the text of `base` (absent if there is no value) after `patches`, oldest first. InvalidArgument
+// for text that is not JSON, or is nested deeper than 256 levels.
 absl::Status ApplyJsonMergePatches(std::optional<std::string_view> base, std::span<const std::string_view> patches,
                                    std::string* result);
-// Appends the one patch that does what `patches`, at least two, do one after the other, and returns true; false: there
-// is none. The same errors.
+// Appends the one patch with the effect of `patches`, at least two, and returns true; returns false if there is none.
+// Errors are the same.
 absl::StatusOr<bool> CombineJsonMergePatches(std::span<const std::string_view> patches, std::string* result);
 
 }  // namespace sepal

@@ -22,7 +22,7 @@ constexpr std::string_view kMin = "sepal.Min";
 constexpr std::string_view kAppend = "sepal.Append:";
 constexpr std::string_view kJson = "sepal.JsonMergePatch";
 
-// An operator whose operands are values: what several make of no value stands for them.
+// An operator whose operands are values: the value made from several, without a base, replaces them.
 class OfValues : public MergeOperator {
  public:
   absl::StatusOr<bool> Combine(std::string_view key, std::span<const std::string_view> operands,

@@ -1,4 +1,4 @@
-// How a compaction shares the memory in which it reads ahead: each of its threads has a window in each run that it
+// How a compaction shares the memory in which it reads ahead: each of its threads has a window for each run that it
 // reads. Pure.
 #pragma once
 
@@ -12,8 +12,8 @@ struct ReadAheadShare {
   uint64_t window_bytes = 0;  // the most that one window holds
 };
 
-// At most `threads` threads, and as many as leave windows that are worth a read; at least one, however small its
-// windows are.
+// Returns at most `threads` threads, and as many as have windows that are large enough for a read; at least one,
+// however small its windows are.
 inline ReadAheadShare ShareReadAhead(uint64_t memory_bytes, uint64_t runs, int threads) {
   constexpr uint64_t kLeast = uint64_t{4} << 10;
   constexpr uint64_t kWorthARead = uint64_t{64} << 10;

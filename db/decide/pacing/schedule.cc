@@ -9,7 +9,7 @@ namespace sepal {
 
 namespace {
 
-// The picker asks whether a snapshot looks below a table of the last level, and of no other.
+// The picker checks only tables of the last level for snapshots that read below them.
 bool MayBeHeldBySnapshots(const Version& version, SequenceNumber oldest) {
   const int deepest = version.DeepestLevel();
   if (deepest < 1) return false;
@@ -18,7 +18,7 @@ bool MayBeHeldBySnapshots(const Version& version, SequenceNumber oldest) {
                      [oldest](const RunRef& run) { return run->highest_sequence() > oldest; });
 }
 
-// How full the fullest level is that no compaction takes from already.
+// Returns the score of the fullest level from which no compaction takes tables yet.
 double FreeScore(const FamilyFacts& facts) {
   const CompactionPolicy policy = PolicyNow(facts);
   double score = 0;
@@ -30,7 +30,7 @@ double FreeScore(const FamilyFacts& facts) {
   return score;
 }
 
-// Of the families that wait for a slot, the one at the top of the heap is next.
+// Orders a heap of families that wait for a slot; the next one is at the top.
 bool IsLater(const CompactionCandidate& a, const CompactionCandidate& b) {
   return a.score != b.score ? a.score < b.score : a.family > b.family;
 }

@@ -1,4 +1,4 @@
-// What background work is due. Pure: facts of column families in, jobs out.
+// Decides which background work is due. Pure: facts of column families in, jobs out.
 //
 // A look for work finds the need of each family (`FindNeed`), which is a flush, a job that reads sketches or perhaps a
 // compaction. Free slots for compactions are then given to the families that may have one (`ChooseCompactions`).
@@ -20,78 +20,78 @@ namespace sepal {
 
 using PlanRef = std::shared_ptr<const CompactionPlan>;
 
-// A compaction that met damage. Tried again it would meet the same, so it keeps its tables, as a running one does,
-// until the database is opened anew.
+// A compaction that met damage. A retry would meet it again, so the plan keeps its tables, like a running one, until
+// the database is opened again.
 struct CompactionPutOff {
   PlanRef plan;
   absl::Status damage;
 };
 
-// The flushes of one family at a time; an early one begins only while fewer run of all families together. While one is
-// synced and installed another is written.
+// The number of concurrent flushes of one family; an early one begins only while fewer run in all families together.
+// While one is synced and installed, another is written.
 inline constexpr int kFlushesAtATime = 2;
 
 // The CompactRange calls in one family.
 struct RangeCalls {
   int waiting = 0;  // for running plans to end
-  int running = 0;  // one of whose plans runs
-  // Plans of the background's own that began since the first of those waits.
+  int running = 0;  // calls whose plan runs
+  // The background's plans that began since the first of those waits.
   int plans_passed = 0;
 };
 
-// What is known of one column family.
+// The state of one column family.
 struct FamilyFacts {
   const Version* version = nullptr;
-  // As long as nobody reads.
+  // The policy without reads.
   const CompactionPolicy* policy = nullptr;
-  // Readers have asked for a compaction of level 0 (read_demand.h).
+  // The demand of reads makes a compaction of level 0 due (read_demand.h).
   bool level0_is_read = false;
-  // The same of all runs above the last level, into that one.
+  // The same for all runs above the last level, into that one.
   bool tree_is_read = false;
-  // Compactions that run now, and those that were put off.
+  // Running compactions, and those that were put off.
   std::span<const PlanRef> running = {};
   std::span<const CompactionPutOff> put_off = {};
   RangeCalls ranges = {};
   // A memtable waits for a flush to take it.
   bool memtable_waits = false;
-  // Flushes that have no memtables (scheduled, between two tries, or about to end), and those that have.
+  // Flushes without memtables (scheduled, between two tries, or about to end), and flushes with memtables.
   int flushes_waiting = 0;
   int flushes_running = 0;
-  // A flush has ended since the database was opened. Before that nothing is done for the sake of rest or space: a
-  // process that only reads should not set off a compaction by opening a database.
+  // A flush has ended since the database was opened. Before that nothing is compacted at rest or to save space, so that
+  // a process that only reads does not cause a compaction by opening a database.
   bool flushed = false;
-  // Nothing is in memory alone.
+  // No entry is in memory only.
   bool at_rest = false;
-  // A job reads the sketches of tables of earlier openings; it has ended.
+  // A job that reads the sketches of tables from earlier openings runs, or has ended.
   bool sketches_running = false;
   bool sketches_sought = false;
   const ValueCollection* values = nullptr;
-  // Of a family that keeps its history: where its oldest readers may stand, from the next job on.
+  // For a family that keeps its history: the lowest sequence number of its readers, from the next job on.
   std::optional<SequenceNumber> history_floor = {};
 
-  // Below which nobody looks.
+  // Returns the sequence number below which no reader reads.
   SequenceNumber OldestReader(SequenceNumber oldest_snapshot) const {
     return history_floor.has_value() && *history_floor < oldest_snapshot ? *history_floor : oldest_snapshot;
   }
 };
 
-// What a look for work finds in one family.
+// The result of a look for work in one family.
 struct FamilyNeed {
   // For the throttle (throttle.h).
   int level0_runs = 0;
   uint64_t debt_bytes = 0;
-  // Readers have come to more runs than would have been left for them.
+  // Readers meet more runs than is intended.
   bool readers_wait = false;
-  // A flush, or a job that reads sketches, is to be started.
+  // A flush, or a job that reads sketches, must be started.
   bool flush = false;
   bool sketches = false;
-  // How full the fullest level is that no compaction takes from already.
+  // How full the fullest level is from which no compaction takes tables yet.
   double score = 0;
-  // What readers must have asked for before it is another need (ReadWatch).
+  // The demand of reads at which the need changes (ReadWatch).
   uint64_t demand_due = UINT64_MAX;
-  uint64_t seeks_due = UINT64_MAX;  // the same of what only iterators ask of a tree
-  // False: the picker had nothing, and has nothing until the oldest snapshot is another than `held_by`. None: whatever
-  // snapshots there are.
+  uint64_t seeks_due = UINT64_MAX;  // the same for the demand that only iterators have for a tree
+  // False if the picker found nothing, and will find nothing until the oldest snapshot differs from `held_by`; unset:
+  // whatever snapshots there are.
   bool may_compact = true;
   std::optional<SequenceNumber> held_by = {};
 
@@ -101,17 +101,17 @@ struct FamilyNeed {
   }
 };
 
-// All but `demand_due` and `seeks_due`, and before the picker is asked.
+// Finds the need without `demand_due` and `seeks_due`, and before the picker is asked.
 FamilyNeed FindNeed(const FamilyFacts& facts);
 
-// The policy, with what readers have asked for.
+// Returns the policy, adjusted to the demand of reads.
 CompactionPolicy PolicyNow(const FamilyFacts& facts);
 
-// What the picker is asked. `held`, which is filled, must outlive the result.
+// Makes the picker's input. `held`, which is filled, must outlive the result.
 PickerInput MakePickerInput(const FamilyFacts& facts, SequenceNumber oldest_snapshot,
                             std::vector<const CompactionPlan*>* held);
 
-// A family that may have a compaction, as the caller counts them.
+// A family that may have a compaction, by the caller's index.
 struct CompactionCandidate {
   size_t family = 0;
   double score = 0;
@@ -120,9 +120,9 @@ struct CompactionCandidate {
 struct CompactionSlots {
   int free = 0;
   SequenceNumber oldest_snapshot = {};
-  // Writers are slowed since compactions lag behind.
+  // Writers are slowed because compactions lag behind.
   bool compactions_lag = false;
-  // A flush or a compaction waits for space on the disk.
+  // A flush or a compaction waits for disk space.
   bool space_is_short = false;
 };
 
@@ -137,21 +137,21 @@ struct CompactionChoice {
   };
   // In the order in which they are to begin.
   std::vector<Start> starts;
-  // Those in which the picker found nothing, or nothing more.
+  // The families in which the picker found nothing, or nothing more.
   std::vector<Idle> idle;
 };
 
-// Of those families, as long as there are free slots: the one whose level is fullest first, then the one that is
-// counted first, and each has one compaction before any has another. `facts_of` is asked of those alone whose turn
-// comes; what it refers to must not change meanwhile.
+// Chooses among those families while there are free slots: the one with the fullest level first, then the one with the
+// lower index; each has one compaction before any has two. `facts_of` is called only for families whose turn comes;
+// what it refers to must not change meanwhile.
 CompactionChoice ChooseCompactions(std::vector<CompactionCandidate> candidates,
                                    const std::function<FamilyFacts(size_t family)>& facts_of,
                                    const CompactionSlots& slots);
 
-// Whether the background begins no compaction in the family, as long as a CompactRange waits until none of its plans is
-// in the way. Else one might always be there: a job's end begins the next before any waiter wakes. Where another
-// CompactRange runs, or work waits for space, that may take so long that level 0 would fill up; there the others go on.
-// So do a few where compactions lag so far behind that writers are slowed.
+// Returns whether the background must begin no compaction in the family, because a CompactRange waits until no plan is
+// in its way. Otherwise a plan might always be in its way: the end of a job begins the next one before the waiting call
+// wakes. If another CompactRange runs, or work waits for space, that may take so long that level 0 would fill up; then
+// compactions continue. A few also continue if they lag so far behind that writers are slowed.
 bool IsHeldBack(const RangeCalls& ranges, const CompactionSlots& slots);
 
 }  // namespace sepal

@@ -15,7 +15,7 @@ bool IsObsolete(const ParsedFileName& file, const LiveFiles& live) {
     case FileKind::kLogRing:
       return file.number != live.ring_number;
     case FileKind::kValues:
-      return false;  // they go with the last that refers to them (db/act/files/value_store.h)
+      return false;  // they are removed with the last reference (db/act/files/value_store.h)
     case FileKind::kManifest:
       return file.number != live.manifest_number && !live.pending.contains(file.number);
     case FileKind::kLock:

@@ -1,4 +1,4 @@
-// Which files of a database directory are not needed any more. Pure.
+// Decides which files of a database directory are no longer needed. Pure.
 //
 // Only tables, logs, their rings and manifests are ever named; LOCK, LOG and whatever else lies in the directory never
 // are.
@@ -26,9 +26,9 @@ struct LiveFiles {
   FileNumber manifest_number = {};
 };
 
-// In the order of the listing.
+// Returns their names in the order of the listing.
 std::vector<std::string> ObsoleteFiles(std::span<const std::string> directory_listing, const LiveFiles& live);
-// The same of a directory for logs alone: nothing else there is the database's.
+// The same for a directory with logs only: nothing else in it belongs to the database.
 std::vector<std::string> ObsoleteLogs(std::span<const std::string> directory_listing, const LiveFiles& live);
 
 }  // namespace sepal

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kLevel0Runs = "runs in level 0";
 
 struct Pressure {
-  double value = 0;  // 0 at the soft point, 1 at the hard one
+  double value = 0;  // 0 at the soft limit, 1 at the hard one
   std::string_view source;
   uint64_t is = 0;
   uint64_t hard = 0;
@@ -26,7 +26,7 @@ double Between(uint64_t soft, uint64_t is, uint64_t hard) {
   return static_cast<double>(is - soft) / static_cast<double>(hard - soft);
 }
 
-// Of memory, in percent: an ordinary flush beside a filling memtable must not slow anybody.
+// In percent of the memory: an ordinary flush during which a memtable fills must not slow writers.
 constexpr uint64_t kSoftMemtablePercent = 80;
 constexpr uint64_t kSoftMemoryPercent = 90;
 
@@ -68,7 +68,7 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
   limits.memory_limit_bytes = memory_limit_bytes;
   limits.soft_level0_runs = 4 * policy.runs_per_level;
   limits.hard_level0_runs = 12 * policy.runs_per_level;
-  // Compactions of full levels into the last one are the ordinary debt.
+  // Compactions of full levels into the last one are ordinary debt.
   limits.soft_debt_bytes = kOrdinaryBatches * policy.memtable_bytes * runs;
   limits.hard_debt_bytes = 8 * limits.soft_debt_bytes;
   return limits;
@@ -93,7 +93,7 @@ ThrottleRate NextThrottleRate(const ThrottleLimits& limits, const ThrottleInput&
   const double before = last.unlimited() ? kMax : std::clamp(static_cast<double>(last.bytes_per_second), kMin, kMax);
   const double target = kMax * std::pow(kMin / kMax, pressure.value);
   const double rate = std::sqrt(before * target);
-  // With no pressure left the rate climbs back by halves of the way, until the difference is nothing.
+  // Without pressure, the rate approaches the maximum in halves, until the difference is nothing.
   if (pressure.value == 0 && rate >= kMax / 2) return {};
   std::string reason = pressure.value > 0 ? Reason(pressure) : "pressure is gone, speeding up again";
   return {static_cast<uint64_t>(std::llround(rate)), std::move(reason), pressure.value > 0 && pressure.of_compactions};

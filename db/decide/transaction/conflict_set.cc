@@ -9,7 +9,7 @@ namespace sepal {
 
 namespace {
 
-// About what a key takes beside its bytes.
+// About how much memory a key takes besides its bytes.
 constexpr size_t kBytesOfKey = 48;
 
 size_t BytesOf(const ConflictRange& range) {
@@ -32,7 +32,7 @@ bool EndsLater(const KeyOrder& order, const ConflictRange& a, const ConflictRang
 std::optional<std::string_view> TouchedByKey(const ConflictSet::Part& part, std::string_view key) {
   const auto it = part.keys.find(absl::string_view(key.data(), key.size()));
   if (it != part.keys.end()) return *it;
-  // The last range that does not begin behind the key.
+  // The last range that does not begin after the key.
   const auto behind = std::partition_point(part.ranges.begin(), part.ranges.end(), [&](const ConflictRange& range) {
     return !IsBefore(part.order, key, range);
   });
@@ -40,7 +40,7 @@ std::optional<std::string_view> TouchedByKey(const ConflictSet::Part& part, std:
   return key;
 }
 
-// Cost: a look at each range, and at each key unless all are outside.
+// Cost: a check of each range, and of each key unless all are outside.
 std::optional<std::string_view> TouchedByRange(const ConflictSet::Part& part, std::string_view begin,
                                                const std::optional<std::string_view>& end) {
   const KeyOrder& order = part.order;
@@ -91,7 +91,7 @@ ConflictSet::Part& ConflictSet::PartOf(ColumnFamilyId family, const KeyOrder& or
 
 void ConflictSet::AddKey(ColumnFamilyId family, const KeyOrder& order, std::string_view key) {
   Part& part = PartOf(family, order);
-  // An order that holds different bytes equal knows such a key only as a range.
+  // In an order that considers different bytes equal, such a key is a range.
   if (!order.hashable()) {
     AddRange(family, order, {.begin = std::string(key), .end = std::string(key)});
   } else if (part.keys.emplace(key).second) {

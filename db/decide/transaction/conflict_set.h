@@ -1,10 +1,8 @@
 // What a transaction needs to find unchanged when it commits: keys, and ranges of keys.
 //
 // Backward validation (Kung and Robinson, "On Optimistic Methods for Concurrency Control", 1981): a transaction commits
-// if no update that came after its snapshot touches its set. Ranges are what was asked, from where a seek began to
-// where the reader stopped, so that keys which were not there count too (phantoms).
-//
-// Pure, apart from what was added.
+// if no update after its snapshot touches its set. Ranges are what was read, from where a seek began to where the
+// reader stopped, so that absent keys count too (phantoms).
 #pragma once
 
 #include <cstddef>
@@ -21,8 +19,8 @@
 namespace sepal {
 
 struct ConflictRange {
-  std::optional<std::string> begin;  // inclusive; none: from the first key
-  std::optional<std::string> end;    // none: up to the last key
+  std::optional<std::string> begin;  // inclusive; unset: from the first key
+  std::optional<std::string> end;    // exclusive, unless `end_inclusive`; unset: up to the last key
   bool end_inclusive = true;
 };
 
@@ -33,26 +31,26 @@ class ConflictSet {
     KeyOrder order;
     absl::flat_hash_set<std::string> keys;
     std::vector<ConflictRange> ranges;
-    size_t join_at = 64;  // so many ranges
-    // Of the keys, once they are sealed; none: there are none.
+    size_t join_at = 64;  // the number of ranges at which overlapping ones are joined
+    // The bounds of the keys, once sealed; unset if there are no keys.
     std::optional<std::string> smallest = {};
     std::optional<std::string> largest = {};
   };
 
   void AddKey(ColumnFamilyId family, const KeyOrder& order, std::string_view key);
-  // Ranges that overlap are joined now and then, so that the same one takes memory a few times at most. One of a single
-  // key is that key, if the order knows keys by their bytes.
+  // Overlapping ranges are joined from time to time, so that a repeated range takes memory only a few times. A range of
+  // a single key becomes that key, if the order compares keys by their bytes.
   void AddRange(ColumnFamilyId family, const KeyOrder& order, ConflictRange range);
   void Add(const ConflictSet& other);
-  // Sorts the ranges, and joins those that overlap. To be called after the last addition, and before Touched.
+  // Sorts the ranges, and joins overlapping ones. To be called after the last addition, and before Touched.
   void Seal();
 
   bool empty() const { return parts_.empty(); }
   const std::vector<Part>& parts() const { return parts_; }
-  // About what it takes.
+  // Returns about how much memory it takes.
   size_t MemoryBytes() const { return bytes_; }
 
-  // The key, or the begin of the range, by which an update touches the set. It lives as long as both.
+  // Returns the key, or the beginning of the range, by which an update touches the set. It lives as long as both.
   std::optional<std::string_view> Touched(const BatchEntry& entry) const;
 
  private:
@@ -63,12 +61,12 @@ class ConflictSet {
   size_t bytes_ = 0;
 };
 
-// What a delete of a range deletes.
+// Returns the range that a range delete deletes.
 ConflictRange RangeOf(const BatchEntry& range_delete);
-// Whether `key` is before the range's begin, or behind its end.
+// Return whether `key` is before the range's begin, or after its end.
 bool IsBefore(const KeyOrder& order, std::string_view key, const ConflictRange& range);
 bool IsBehind(const KeyOrder& order, std::string_view key, const ConflictRange& range);
-// Whether all keys of `inner` are in `outer`.
+// Returns whether all keys of `inner` are in `outer`.
 bool Contains(const KeyOrder& order, const ConflictRange& outer, const ConflictRange& inner);
 
 }  // namespace sepal

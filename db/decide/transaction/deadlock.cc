@@ -7,7 +7,7 @@
 namespace sepal {
 
 std::vector<uint64_t> FindWaitCycle(uint64_t start, const WaitsFor& waits_for) {
-  // Depth first, without recursion: chains of waiters may be long.
+  // Depth first without recursion, because chains of waiters may be long.
   struct Step {
     uint64_t waiter;
     std::vector<uint64_t> ahead;  // still to be followed

@@ -1,6 +1,6 @@
-// Who waits for whom: a deadlock is a cycle of it.
+// Finds deadlocks: cycles of owners that wait for each other.
 //
-// A cycle can only come to be when a wait begins, and then leads through the one that begins to wait; so a search from
+// A cycle can only arise when a wait begins, and then passes through the owner that begins to wait; so a search from
 // there, at that moment, finds every deadlock at once.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace sepal {
 
-// Those that `waiter` waits for, none if it does not wait.
+// Returns those that `waiter` waits for, none if it does not wait.
 using WaitsFor = std::function<std::vector<uint64_t>(uint64_t waiter)>;
 
-// A cycle through `start`, beginning with it, each waiting for the next and the last one for `start`; empty if there is
-// none. Cost: each waiter and each edge once.
+// Returns a cycle that begins with `start`, each member waiting for the next and the last one for `start`; empty if
+// there is none. Cost: each waiter and each edge once.
 std::vector<uint64_t> FindWaitCycle(uint64_t start, const WaitsFor& waits_for);
 
 }  // namespace sepal

@@ -11,7 +11,7 @@ namespace sepal {
 
 namespace {
 
-// How many of the epochs are in force at `visible` or before it.
+// Returns how many of the epochs are in force at `visible` or before.
 size_t CountThrough(std::span<const FilterEpoch> epochs, SequenceNumber visible) {
   const auto above = std::partition_point(epochs.begin(), epochs.end(),
                                           [&](const FilterEpoch& epoch) { return epoch.sequence <= visible; });
@@ -28,7 +28,7 @@ const FilterEpoch* EpochAt(std::span<const FilterEpoch> epochs, SequenceNumber v
 std::vector<FilterEpoch> WithEpoch(std::span<const FilterEpoch> epochs, SequenceNumber oldest_reader,
                                    FilterEpoch added) {
   SEPAL_DCHECK(epochs.empty() || epochs.back().sequence < added.sequence);
-  // The one that the oldest reader has, and those after it.
+  // The epoch that the oldest reader has, and later ones.
   const size_t passed = CountThrough(epochs, oldest_reader);
   const std::span<const FilterEpoch> needed = epochs.subspan(passed == 0 ? 0 : passed - 1);
   std::vector<FilterEpoch> with(needed.begin(), needed.end());

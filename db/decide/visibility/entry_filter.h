@@ -1,13 +1,12 @@
-// Which entries of a family its filter refuses (sepal/compaction_filter.h), at which point of history.
+// Determines which entries of a family its filter refuses (sepal/compaction_filter.h), at which point of history.
 //
-// An epoch belongs to a sequence number, and a read point has the newest one at or below it. Law: a reader loads the
-// sequence number that it reads at first, and the epochs after it; and of the epochs those are forgotten that no reader
-// needs which is there or may come.
+// An epoch belongs to a sequence number, and a read point has the newest epoch at or below it. Law: a reader loads its
+// sequence number first, and then the epochs; only those epochs are forgotten that no present or later reader needs.
 //
-// What a flush or a compaction removes must be refused at every read point that sees it. Those of a stripe
-// (retention.h) are at or above the snapshot that ends it, so that its epoch decides for all of them: a filter is
-// monotone. Where a family has merges, nothing is removed: an operand that comes later builds on what is refused, and
-// what it makes may be kept.
+// An entry that a flush or a compaction removes must be refused at every read point that sees it. The read points of a
+// stripe (retention.h) are at or above the snapshot that ends it, so that snapshot's epoch decides for all of them,
+// because a filter is monotone. If a family has merges, nothing is removed: a later operand builds on a refused value,
+// and the result may be kept.
 //
 // Pure.
 #pragma once
@@ -33,36 +32,35 @@ struct FilterEpochs : std::enable_shared_from_this<FilterEpochs> {
 };
 using FilterEpochsRef = std::shared_ptr<const FilterEpochs>;
 
-// The epoch in force at `visible`; null: none was set by then.
+// Returns the epoch in force at `visible`; null if none was set by then.
 const FilterEpoch* EpochAt(std::span<const FilterEpoch> epochs, SequenceNumber visible);
-// `epochs` and then `added`, without those that no read point at or above `oldest_reader` has.
+// Returns `epochs` followed by `added`, without those that no read point at or above `oldest_reader` has.
 std::vector<FilterEpoch> WithEpoch(std::span<const FilterEpoch> epochs, SequenceNumber oldest_reader,
                                    FilterEpoch added);
-// Those that are in force at `last` or before it.
+// Returns the epochs that are in force at `last` or before.
 std::vector<FilterEpoch> EpochsThrough(std::span<const FilterEpoch> epochs, SequenceNumber last);
 
-// The family has values that only the filter of that name can decide about.
+// The error if the family has values that only the filter with that name can decide about.
 absl::Status NoFilter(std::string_view family, std::string_view name);
 
-// What a flush or a compaction asks.
+// The filter for a flush or a compaction.
 class StripeFilter {
  public:
-  // `snapshots`: as for Retention. `epochs`: as they are later than those were taken, and all of them durable; not
-  // null.
+  // `snapshots`: as for Retention. `epochs`: loaded after those were taken, and all durable; not null.
   StripeFilter(std::shared_ptr<const PureFilter> filter, FilterEpochsRef epochs,
                std::span<const SequenceNumber> snapshots);
 
-  // Whether every reader of that stripe and of those above is to find an entry with `value` refused.
+  // Returns whether every reader of that stripe and of later ones finds an entry with `value` refused.
   bool Refuses(size_t stripe, std::string_view key, std::string_view value) const {
     return stripe < of_stripes_.size() && of_stripes_[stripe] != nullptr &&
            !filter_->Keep(key, value, of_stripes_[stripe]->epoch);
   }
-  // The number from which on the epoch is in force that decides in that stripe; 0: none does.
+  // Returns the sequence number of the epoch that decides in that stripe; 0 if there is none.
   SequenceNumber EpochOf(size_t stripe) const {
     const bool any = stripe < of_stripes_.size() && of_stripes_[stripe] != nullptr;
     return any ? of_stripes_[stripe]->sequence : SequenceNumber(0);
   }
-  // What is in force above all stripes.
+  // The epoch in force above all stripes.
   SequenceNumber newest() const { return EpochOf(of_stripes_.size() - 1); }
 
  private:

@@ -22,7 +22,7 @@ void OperandFold::Add(std::string_view key, Trailer trailer, std::string_view pa
 }
 
 bool OperandFold::Resolve(std::string_view key, Trailer trailer, std::string_view payload) {
-  // A single delete goes with the put that it meets: not with what was made of it.
+  // A single delete removes exactly the put that it meets, not a value made from it.
   if (TrailerKind(trailer) == ValueKind::kSingleDelete) return false;
   const Meaning below = MeaningOf(trailer);
   if (below == Meaning::kExpiring || below == Meaning::kReference) return false;

@@ -1,5 +1,5 @@
-// The operands of one key's merges: taken newest first until a value or an absence ends them, then made a value by the
-// operator.
+// The operands of one key's merges: taken newest first until a value or an absence ends them, then combined into a
+// value by the operator.
 //
 // A folded merge, which only memtables have, is an operand (its own) together with all older ones down to a sequence
 // number (`oldest`), as one operand: a reader that takes it goes on below that number. The entries that it stands for
@@ -31,9 +31,9 @@
 namespace sepal {
 
 struct Operand {
-  SequenceNumber oldest;          // it stands for the key's updates from here to its own sequence number
-  std::string_view own;           // the operand of that sequence number
-  std::string_view all;           // of all of them
+  SequenceNumber oldest;          // it replaces the key's updates from here up to its own sequence number
+  std::string_view own;           // the operand of its own sequence number
+  std::string_view all;           // the operand that stands for all
   uint64_t next_older_bytes = 0;  // see above
 };
 
@@ -44,18 +44,18 @@ std::string FoldedPayload(SequenceNumber sequence, const Operand& operand);
 
 class OperandChain {
  public:
-  // `clock` is asked where operands, or nothing, stand over an expiring put.
+  // `clock` is asked if an expiring put lies below operands, or is the newest update.
   explicit OperandChain(ReadClock* clock) : clock_(clock) {}
 
-  // Takes the newest update of the key at or below the last bound. Returns the bound of the next one that is needed;
-  // nullopt: none is. `payload` is copied.
+  // Takes the newest update of the key at or below the last bound. Returns the bound of the next one needed; nullopt if
+  // no more is needed. `payload` is copied.
   std::optional<SequenceNumber> Take(Trailer trailer, std::string_view payload);
   // Forgets everything.
   void Clear();
 
   bool empty() const { return operands_.empty(); }
   size_t size() const { return operands_.size(); }
-  // Where the operands' base is a reference: that. Its value must take its place before Resolve.
+  // Returns the reference below the operands, if there is one. Its value must replace it before Resolve.
   std::optional<std::string_view> reference() const {
     return base_is_reference_ ? std::optional<std::string_view>(*base_) : std::nullopt;
   }
@@ -63,7 +63,7 @@ class OperandChain {
     base_ = std::move(value);
     base_is_reference_ = false;
   }
-  // The value after all updates; nullopt: there is none. Errors are the operator's.
+  // Returns the value after all updates; nullopt if there is none. Errors are the operator's.
   absl::StatusOr<std::optional<std::string>> Resolve(const MergeOperator& merge, std::string_view key);
 
  private:

@@ -1,12 +1,12 @@
-// Up to which time what has expired may be removed for good.
+// The time up to which expired entries may be removed for good.
 //
-// Readers believe the wall clock at once, so that nothing is returned too late; but what is removed does not come back
-// when a wrong clock is set right. So removals go by a line: a time that was known to be right, and the monotonic clock
-// from there on. The wall clock may run ahead of the line by an hour. Further ahead, it is believed once it has kept
-// pace with the monotonic clock for ten minutes; the line begins anew there. A wall clock behind the line is believed:
-// less is removed then.
+// Readers trust the wall clock immediately, so that nothing is returned too late; but removed entries do not return
+// when a wrong clock is corrected. So removals follow a line: a time that was known to be right, continued by the
+// monotonic clock. The wall clock may be an hour ahead of the line. If it is further ahead, it is trusted once it has
+// kept pace with the monotonic clock for ten minutes; the line then restarts there. A wall clock behind the line is
+// trusted: less is removed then.
 //
-// A clock that is read late, beside another thread's look, does no harm.
+// It does no harm if a clock is read before another thread's look and used after it.
 //
 // Pure. Not safe for concurrent use.
 #pragma once
@@ -19,7 +19,7 @@ class RemovalTime {
  public:
   static constexpr uint64_t kMostAheadMillis = uint64_t{60} * 60 * 1000;
   static constexpr uint64_t kAgreeMillis = uint64_t{10} * 60 * 1000;
-  // By how much both clocks may differ in that time.
+  // The largest difference of both clocks in that time.
   static constexpr uint64_t kToleranceMillis = uint64_t{5} * 1000;
 
   struct Clocks {
@@ -27,20 +27,20 @@ class RemovalTime {
     uint64_t monotonic_millis = 0;
   };
 
-  // `right`: a wall time that has been reached for certain, now that both clocks show `now`.
+  // `right_millis`: a wall time that has certainly been reached, when both clocks show `now`.
   RemovalTime(uint64_t right_millis, Clocks now) : line_{right_millis, now.monotonic_millis}, watched_(now) {}
 
-  // Believes the wall clock from `now` on, whatever it showed before.
+  // Trusts the wall clock from `now` on, whatever it showed before.
   void Accept(Clocks now) {
     line_ = watched_ = now;
     doubts_ = false;
   }
 
-  // The time up to which removals may go, now that both clocks show `now`.
+  // Returns the time up to which entries may be removed, when both clocks show `now`.
   uint64_t At(Clocks now);
-  // As At, where the wall clock may run ahead of the line by so much instead.
+  // The same, if the wall clock may be ahead of the line by `most_ahead_millis` instead.
   uint64_t Within(uint64_t most_ahead_millis, Clocks now);
-  // Whether the wall clock ran too far ahead when it was last looked at.
+  // Returns whether the wall clock was too far ahead at the last call.
   bool doubts() const { return doubts_; }
 
  private:

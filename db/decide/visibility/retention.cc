@@ -34,7 +34,7 @@ bool Retention::IsCovered(const InternalKeyView& key) {
   const auto above = std::find_if(deletes.rbegin(), deletes.rend(),
                                   [&](SequenceNumber sequence) { return sequence > key.sequence(); });
   if (above == deletes.rend()) return false;
-  // The next delete above it; if that one is of another stripe, so are those above.
+  // The next delete above it; if that is in another stripe, so are those above it.
   const size_t stripe = StripeOf(key.sequence());
   if (stripe >= options_.snapshots.size() || stripe != StripeOf(*above)) {
     kept_under_ = std::min(kept_under_.value_or(*above), *above);
@@ -57,7 +57,7 @@ bool Retention::Refuses(Fate fate, const InternalKeyView& key, std::string_view 
     case Meaning::kOperand:
       return false;
     case Meaning::kReference:
-      // Its value is not read here: reads go on asking the filter about it.
+      // The value is not read here, so reads continue to ask the filter about it.
       kept_through_ = SequenceNumber(0);
       return false;
     case Meaning::kExpiring:
@@ -81,7 +81,7 @@ SequenceNumber Retention::FilteredThrough() const {
   return kept_through_.value_or(options_.filter->newest());
 }
 
-// What comes of the held entry. True: it and the next entry are gone.
+// Decides about the held entry. Returns true if it and the next entry are dropped.
 bool Retention::EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release) {
   switch (MeetHeld(begins_key, same_stripe, kind)) {
     case Meeting::kRelease:
@@ -112,7 +112,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
       return Meeting::kDropBoth;
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
-      return Meeting::kDropHeld;  // what follows says the same
+      return Meeting::kDropHeld;  // the next one says the same
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
     case ValueKind::kRangeDelete:
@@ -122,7 +122,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
 }
 
 Retention::Fate Retention::FateOf(const InternalKeyView& key) {
-  // All that is older is here, and in this stripe.
+  // All older entries are here, and in this stripe.
   const bool seen_by_all = options_.bottommost && stripe_ == 0;
   switch (key.kind()) {
     case ValueKind::kPut:

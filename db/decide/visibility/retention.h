@@ -1,25 +1,26 @@
-// Which versions of a key survive a flush or a compaction. Pure apart from the place in the stream.
+// Decides which versions of a key survive a flush or a compaction. Pure apart from the place in the stream.
 //
 // Snapshots cut history into *stripes*: an entry belongs to the oldest snapshot that sees it. Within a stripe only the
-// newest entry of a key can ever be seen. Above the last snapshot each sequence number is a stripe of its own: readers
-// may stand anywhere there, so nothing there is dropped. A family that keeps its history ends its snapshots at the
-// floor of that. Fed all entries in internal key order, of each key:
+// newest entry of a key can ever be seen. Above the last snapshot each sequence number is a stripe of its own, because
+// readers may read anywhere there, so nothing there is dropped. For a family that keeps its history, the last
+// "snapshot" is the floor of the history. All entries must be fed in internal key order; then, for each key:
 //   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
-//   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
-//   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
-//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
-//     back if a later single delete took that newer entry away;
+//   - a delete is dropped when `bottommost` and no snapshot divides it from older entries;
+//   - a single delete and the next put of its key in its stripe are dropped together; one that meets no older entry of
+//     its key is dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and
+//     would come back if a later single delete took that newer entry away;
 //   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
 //   - the operands of a stripe are folded (operand_fold.h): with the put or delete below them into a put, also when
 //     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay;
 //   - an entry that a range tombstone of its stripe covers is dropped, whatever it is and at any level. A key under any
 //     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
 //     The range tombstones must be durable, or become so with what is written here;
-//   - an expiring put is as a put, but no operand is folded into it. Once it has expired (`expired_through_millis`), it
-//     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then;
-//   - a reference is as a put, but no operand is folded into it, and no filter asked about it;
-//   - a put that is kept, but that the family's filter refuses to all who see it (entry_filter.h), becomes a delete of
-//     its sequence number, or is dropped where a delete would be.
+//   - an expiring put is treated like a put, but no operand is folded into it. Once it has expired
+//     (`expired_through_millis`), it is a delete of its sequence number. One with number 0, below which nothing is, is
+//     then dropped;
+//   - a reference is treated like a put, but no operand is folded into it, and no filter is asked about it;
+//   - a put that is kept, but that the family's filter refuses to all readers that see it (entry_filter.h), becomes a
+//     delete of its sequence number, or is dropped where a delete would be.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -48,36 +49,36 @@ namespace sepal {
 
 struct RetentionOptions {
   KeyOrder order = {};
-  // Ascending: what readers may look at. Must end with a sequence number at or above which every reader to come will
-  // stand: the last published one, taken no later than the live snapshots, or the floor of the family's history if that
-  // is lower.
+  // The sequence numbers at which readers may read, ascending. The last must be one at or above which every later
+  // reader will read: the last published one, taken no later than the list of live snapshots, or the floor of the
+  // family's history if that is lower.
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
-  // The time, in milliseconds since 1970, by which what expires has gone for good. It must become durable with what is
-  // made of the entries at the latest.
+  // The time, in milliseconds since 1970, up to which expired entries are removed for good. It must become durable at
+  // the latest with what is made of the entries.
   uint64_t expired_through_millis = 0;
-  // Null: operands stay as they are.
+  // If null, operands stay as they are.
   const MergeOperator* merge = nullptr;
-  // What a single delete meets may lie elsewhere as well, so that the two must not go together.
+  // The put that a single delete meets may also exist elsewhere, so that the two must not be dropped together.
   bool keeps_single_deletes = false;
-  // Of the family, as far as they are durable; null: none. To outlive the retention.
+  // The durable range tombstones of the family; null if there are none. Must outlive the retention.
   const RangeTombstones* ranges = nullptr;
-  // Null: nothing is refused; so where the family has merges. To outlive the retention.
+  // If null, nothing is refused; null if the family has merges. Must outlive the retention.
   const StripeFilter* filter = nullptr;
-  // The bytes of the keys stay where they are as long as this does, as those of memtables do.
+  // The bytes of keys stay in place as long as the retention lives, as those of memtables do.
   bool keys_stay = false;
 };
 
 struct RetentionCounts {
   uint64_t entries_in = 0;
   uint64_t entries_out = 0;
-  uint64_t hidden_dropped = 0;      // under a newer entry
+  uint64_t hidden_dropped = 0;      // below a newer entry
   uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
   uint64_t zeroed = 0;
-  uint64_t operands_folded = 0;  // into others, or a put
+  uint64_t operands_folded = 0;  // into others, or into a put
   uint64_t covered_dropped = 0;  // by range tombstones
-  uint64_t expired = 0;          // made deletes, or dropped
+  uint64_t expired = 0;          // turned into deletes, or dropped
   uint64_t refused = 0;          // by the filter: likewise
 };
 
@@ -85,9 +86,9 @@ class Retention {
  public:
   explicit Retention(RetentionOptions options);
 
-  // Takes the next entry and passes on what is known to survive: emit(InternalKeyView, std::string_view value,
-  // bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving entry
-  // of a user key (where a new table may begin). Stops at emit's first error.
+  // Takes the next entry and passes on the entries that certainly survive: emit(InternalKeyView, std::string_view
+  // value, bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving
+  // entry of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     if (asks_more_) [[unlikely]] {
@@ -101,7 +102,7 @@ class Retention {
       return AddToFold(key, value, emit);
     return AddEntry(key, value, emit);
   }
-  // After the last entry.
+  // Called after the last entry.
   template <class Emit>
   absl::Status Finish(Emit&& emit) {
     if (fold_ != nullptr) RETURN_IF_ERROR(EndFold(/*key_ends=*/true, emit));
@@ -109,18 +110,18 @@ class Retention {
   }
 
   const RetentionCounts& counts() const { return counts_; }
-  // Of what was passed on, see TableMetadata::swept_through.
+  // For the entries passed on; see TableMetadata::swept_through.
   SequenceNumber SweptThrough() const;
-  // Likewise TableMetadata::filtered_through.
+  // Likewise; see TableMetadata::filtered_through.
   SequenceNumber FilteredThrough() const;
 
  private:
-  // As Add, where the filter has a say.
+  // Add, if the filter must be asked.
   template <class Emit>
   ABSL_ATTRIBUTE_NOINLINE absl::Status AddFiltered(const InternalKeyView& key, std::string_view value, Emit& emit) {
     const Meaning meaning = MeaningOf(key.trailer);
     if (meaning == Meaning::kOperand || fold_ != nullptr) {
-      kept_through_ = SequenceNumber(0);  // what it makes is not judged
+      kept_through_ = SequenceNumber(0);  // the result is not filtered
       return AddToFold(key, value, emit);
     }
     if (meaning == Meaning::kExpiring && ParseExpiringValue(value).expiry_millis <= options_.expired_through_millis) {
@@ -194,7 +195,7 @@ class Retention {
     fold_->Add(user_key_, key.trailer, value, StripeBegin());
     return fold_->IsFull() ? EmitOperands(emit) : absl::OkStatus();
   }
-  // A put or a delete under operands of its key and stripe, if there are any left.
+  // Called for a put or a delete below operands of its key and stripe, if any are left.
   template <class Emit>
   absl::Status AddBelowOperands(const InternalKeyView& key, std::string_view value, Emit& emit) {
     if (fold_ == nullptr || fold_->empty()) return AddEntry(key, value, emit);
@@ -206,7 +207,7 @@ class Retention {
     ++counts_.entries_in;
     return EmitValue(emit);
   }
-  // The stripe, or the key, has no more entries.
+  // Called when the stripe, or the key, has no more entries.
   template <class Emit>
   absl::Status EndFold(bool key_ends, Emit& emit) {
     absl::Status status;
@@ -214,11 +215,11 @@ class Retention {
       const bool all_here = key_ends && options_.bottommost && stripe_ == 0;
       status = all_here && fold_->ResolveWithoutBase(user_key_) ? EmitValue(emit) : EmitOperands(emit);
     }
-    // Behind it, entries of the key that a folded merge stands for may follow.
+    // After it, entries of the key that a folded merge stands for may follow.
     if (key_ends) fold_.reset();
     return status;
   }
-  // The put that was made of operands, and hides what is below.
+  // Emits the put that was made from operands, and hides older entries.
   template <class Emit>
   absl::Status EmitValue(Emit& emit) {
     cover_ = Cover::kEntry;
@@ -243,23 +244,24 @@ class Retention {
 
   enum class Fate : uint8_t { kKeep, kKeepZeroed, kDrop, kHold };
   struct Step {
-    bool release_held;  // pass the held single delete on, before this entry
+    bool release_held;  // pass the held single delete on before this entry
     bool begins_key;
     Fate fate;
   };
-  // In the caller's code: what it returns would go by way of memory.
+  // Inlined into the caller, because the result would be returned through memory.
   ABSL_ATTRIBUTE_ALWAYS_INLINE Step Next(const InternalKeyView& key);
-  // The held single delete and the entry after it.
+  // What happens when the held single delete meets the next entry.
   enum class Meeting : uint8_t { kRelease, kDropHeld, kDropBoth };
   Meeting MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const;
   bool EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release);
   Fate FateOf(const InternalKeyView& key);
-  // Whether a range tombstone hides the entry from all readers; it is counted then.
+  // Returns whether a range tombstone hides the entry from all readers; if so, counts it.
   bool IsCovered(const InternalKeyView& key);
   Fate Hidden();
-  // Whether what is kept is refused to all who see it. If it is not, what holds it is filtered no further.
+  // Returns whether a kept entry is refused to all readers that see it. If not, its table counts as filtered no
+  // further.
   bool Refuses(Fate fate, const InternalKeyView& key, std::string_view value);
-  // A delete takes the place of what was refused, unless nothing is below it.
+  // A delete replaces the refused entry, unless nothing is below it.
   template <class Emit>
   absl::Status EmitRefused(Fate fate, const InternalKeyView& key, Emit& emit) {
     ++counts_.refused;
@@ -268,7 +270,7 @@ class Retention {
     return EmitEntry({key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)}, {}, emit);
   }
   bool FinishHeld();
-  // What is made of operands has the newest one's key, which may differ in its bytes from that of newer stripes.
+  // The result of operands has the newest operand's key, whose bytes may differ from those of the key in newer stripes.
   void SpellKey(std::string_view user_key) {
     user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
   }
@@ -290,7 +292,7 @@ class Retention {
     return EmitEntry({user_key_, std::exchange(held_, 0)}, {}, emit);
   }
 
-  // Which snapshot's stripe: its index.
+  // Returns the index of the snapshot whose stripe it is.
   size_t StripeOf(SequenceNumber sequence) const {
     if (sequence <= options_.snapshots.front()) [[likely]]
       return 0;
@@ -299,10 +301,10 @@ class Retention {
   size_t StripeAbove(SequenceNumber sequence) const;
   // The lowest sequence number of the stripe.
   SequenceNumber StripeBegin() const;
-  // What stands over the entries that follow in the stripe.
+  // What is above the next entries of the stripe.
   enum class Cover : uint8_t {
     kNone,
-    kPair,   // a single delete with its put: hides puts, but is gone itself, so that deletes below it still matter
+    kPair,   // a single delete with its put: hides puts, but is dropped itself, so that deletes below it still matter
     kEntry,  // a put or delete
   };
 
@@ -310,21 +312,21 @@ class Retention {
   const bool asks_more_;  // there are range tombstones, or a filter
   RetentionCounts counts_;
   std::string_view user_key_;
-  std::string copy_;  // of it, unless keys stay
+  std::string copy_;  // of `user_key_`, unless keys stay
   bool in_key_ = false;
   bool nothing_emitted_of_key_ = true;
   size_t stripe_ = 0;
   Cover cover_ = Cover::kNone;
-  // The trailer of the single delete that waits for what follows; 0: none.
+  // The trailer of the single delete that waits for the next entry; 0 if there is none.
   Trailer held_ = 0;
   RangeTombstoneCursor ranges_;
-  bool under_range_ = false;      // the entry in hand: some range tombstone covers its key
-  bool key_under_range_ = false;  // the same of `user_key_`
-  // The lowest number of a range tombstone that covers something that was kept for a snapshot.
+  bool under_range_ = false;      // some range tombstone covers the current entry's key
+  bool key_under_range_ = false;  // the same for `user_key_`
+  // The lowest number of a range tombstone that covers an entry kept for a snapshot.
   std::optional<SequenceNumber> kept_under_;
-  // The epochs at which everything that was kept has been judged, through this number; none: nothing was kept.
+  // The number through which everything kept was filtered; unset if nothing was kept.
   std::optional<SequenceNumber> kept_through_;
-  // Of the key; null: it has had no operands so far.
+  // The operands of the current key; null if it has had none so far.
   std::unique_ptr<OperandFold> fold_;
 };
 

@@ -6,13 +6,13 @@ namespace sepal {
 
 namespace {
 
-// The first mark that is later.
+// Returns the first mark that is later.
 std::span<const TimeMark>::iterator After(std::span<const TimeMark> marks, uint64_t unix_millis) {
   return std::partition_point(marks.begin(), marks.end(),
                               [&](const TimeMark& mark) { return mark.unix_millis <= unix_millis; });
 }
 
-// The first mark at that number or above.
+// Returns the first mark at that number or above.
 std::span<const TimeMark>::iterator AtOrAbove(std::span<const TimeMark> marks, SequenceNumber sequence) {
   return std::partition_point(marks.begin(), marks.end(),
                               [&](const TimeMark& mark) { return mark.sequence < sequence; });

@@ -1,16 +1,16 @@
-// What the updates of a key mean to a reader. No other code decides it: what else compares kinds of updates encodes,
-// validates or counts them (tools/house_check.sh holds that). The newest update that a reader sees is found where
-// updates are ordered: table/block/block_view.cc, db/state/memtable/memtable_index.cc and
+// What the updates of a key mean to a reader. Only this code decides it: other code that compares kinds of updates
+// encodes, validates or counts them (tools/house_check.sh checks that). Code that keeps updates in order finds the
+// newest visible one: table/block/block_view.cc, db/state/memtable/memtable_index.cc and
 // db/engine/read/database_iterator.cc compare sequence numbers as ReadPoint::Sees does.
 //
 // Laws:
-//   1. Of one key, updates are taken newest first from the read point down, and the first that is seen decides.
+//   1. Of one key, updates are taken newest first from the read point down, and the first visible one decides.
 //   2. An absence hides: a deletion hides older updates as a put does.
-//   3. An operand of a merge decides nothing: what is older is taken too, down to a value or an absence, and the
-//      operator makes the value of all of it (operands.h).
+//   3. An operand of a merge decides nothing: older updates are taken too, down to a value or an absence, and the
+//      operator combines them into the value (operands.h).
 //   4. An expiring put is a value before its expiry and an absence from then on, at every read point: it hides older
-//      updates, and operands over it begin from nothing then.
-//   5. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
+//      updates, and operands over it then begin from nothing.
+//   5. A flush or a compaction drops (retention.h) only what no present or future read point can distinguish.
 //
 // Pure. Cost: one compare for a put.
 #pragma once
@@ -31,24 +31,24 @@ struct ReadPoint {
 };
 
 enum class Meaning : uint8_t {
-  kAbsent,     // the key is not there
+  kAbsent,     // the key is absent
   kValue,      // the update's bytes are the key's value
   kOperand,    // the update's bytes change what the older ones say: they are needed too
   kExpiring,   // a value (or a reference to one) or an absence, which the clock decides (MeaningNow)
   kReference,  // the key has a value, and the update says where it lies (db/format/value_reference.h)
 };
 
-// What readers take for now. Asked only where an expiring put is met.
+// The present time for readers. Asked only if an expiring put is found.
 class ReadClock {
  public:
   virtual ~ReadClock() = default;
-  // Milliseconds since 1970. Never less than any that it returned before.
+  // Milliseconds since 1970. Never less than an earlier result.
   virtual uint64_t NowMillis() = 0;
 };
 
-// MeaningOf every kind but a put.
+// MeaningOf for every kind but a put.
 Meaning MeaningOfNonPut(ValueKind kind);
-// What an update means to a reader that sees it and none newer of its key.
+// Returns what an update means to a reader for which it is the newest of its key.
 inline Meaning MeaningOf(Trailer trailer) {
   if (TrailerKind(trailer) == ValueKind::kPut) [[likely]]
     return Meaning::kValue;
@@ -63,13 +63,13 @@ uint64_t ExpiryOf(Trailer trailer, std::string_view payload);
 // update's bytes, becomes just that.
 Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock);
 
-// Takes the updates of one key, newest first, until they say what the key is to a reader. Operands are counted here;
-// for the value that they make see operands.h.
+// Takes the updates of one key, newest first, until they determine what the key is to a reader. Operands are only
+// counted; operands.h makes the value.
 class Resolver {
  public:
   explicit Resolver(ReadPoint point) : point_(point) {}
 
-  // Whether this update decides; then no other may be added. False: the next older update is needed.
+  // Returns true if this update decides; then no other may be added. False: the next older update is needed.
   bool Add(Trailer trailer, std::string_view payload) {
     if (!point_.Sees(trailer)) return false;
     meaning_ = MeaningOf(trailer);
@@ -77,12 +77,12 @@ class Resolver {
     operands_ += meaning_ == Meaning::kOperand ? 1 : 0;
     return meaning_ != Meaning::kOperand;
   }
-  // A key without an update that decides is absent. Of an expiring put, kExpiring: the clock is not asked.
-  // With operands it is there, if the operator does not fail.
+  // A key without a deciding update is absent. For an expiring put, kExpiring: the clock is not asked. With operands
+  // the key is present, if the operator does not fail.
   Meaning meaning() const { return operands_ > 0 ? Meaning::kOperand : meaning_; }
-  // Of those that were taken; of a memtable's some stand for several.
+  // The number of operands taken; some of a memtable's stand for several.
   uint64_t operands() const { return operands_; }
-  // Borrowed from the update that decided.
+  // Points into the update that decided.
   std::string_view value() const { return value_; }
 
  private:

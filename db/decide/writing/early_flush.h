@@ -1,11 +1,11 @@
-// When memtables are flushed before they are full. Pure: bytes in, a bool out.
+// Decides when memtables are flushed before they are full. Pure: bytes in, a bool out.
 //
-// As a rule they are not: each flush makes a run of level 0, and fewer runs are compacted more cheaply. But what came
-// in the order of its keys makes tables that overlap nothing, which the levels below take as they are. So where such a
-// writer is faster than flushes, a memtable is flushed when it is half full, if fewer flushes run than may at a time:
-// that one, the one before it and the one that is being filled take what two full ones would, and neither a core nor
-// the writer waits until a flush has ended. The first flush since the opening, of which nothing is known, comes early,
-// and those that follow grow by doubling; a writer that turns out to be slower than flushes fills memtables.
+// Usually they are not: each flush makes a run of level 0, and fewer runs are compacted more cheaply. But data in key
+// order makes tables that overlap nothing, which lower levels take as they are. So if such a writer is faster than
+// flushes, a memtable is flushed when it is half full, if fewer flushes run than may at a time: that one, the one
+// before it and the one being filled take as much as two full ones, and neither a core nor the writer waits until a
+// flush has ended. The first flush after the opening, when nothing is known, comes early, and the following ones double
+// in size; a writer that turns out to be slower than flushes fills memtables.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@ struct MemtableFill {
 
 struct LastFlush {
   uint64_t data_bytes = 0;  // of keys and values
-  // Written behind those, until it ended.
+  // Bytes that were written after those, until the flush ended.
   uint64_t data_bytes_behind = 0;
 };
 
-// Whether `fill`, which came in order, is enough for a flush, if one could begin. `memtable_bytes`: what memtables
-// may take. `last`: since the database was opened.
+// Returns whether `fill`, which was written in key order, is enough for a flush, if one could begin. `memtable_bytes`:
+// what memtables may take. `last`: the last flush since the database was opened.
 constexpr bool EnoughInOrder(uint64_t memtable_bytes, const MemtableFill& fill, const std::optional<LastFlush>& last) {
   const uint64_t least = memtable_bytes / 8;
   if (!last.has_value()) return fill.data_bytes >= least;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kBitsPerLogOfRate = 1 / (std::numbers::ln2 * std::numbers::ln2);
 
-// Of a run with `keys`, where one with all keys has `level` bits; that may be below zero.
+// Returns the bits of a run with `keys`, if a run with all keys has `level` bits, which may be below zero.
 double BitsAt(double level, double keys, double all_keys) {
   return std::clamp(level + kBitsPerLogOfRate * std::log(all_keys / keys), 0.0, kMostGuardBits);
 }
@@ -26,7 +26,7 @@ double GuardBits(double bits_per_key, uint64_t keys, std::span<const uint64_t> o
   }
   double all_keys = 0;
   for (const double run : runs) all_keys += run;
-  // What is spent rises with the level: between none and all of it for the largest run.
+  // The bits used grow with the level, from none to more than all, depending on the largest run.
   double low = bits_per_key - kBitsPerLogOfRate * std::log(all_keys / *std::min_element(runs.begin(), runs.end()));
   double high = bits_per_key;
   for (int step = 0; step < 50; ++step) {

@@ -1,8 +1,8 @@
-// How much memory memtables may take where there are many column families. Pure.
+// How much memory memtables may take if there are many column families. Pure.
 //
-// A memtable takes some memory besides its entries, which its flush does not give back: the next one takes as much.
-// Where that of all families would leave little room for entries, memtables may have more, as far as the limit of all
-// memory allows: flushes of next to nothing would follow each other otherwise.
+// A memtable takes some memory besides its entries, which its flush does not free, because the next one takes as much.
+// If that of all families would leave little room for entries, memtables may have more, as far as the limit of all
+// memory allows; otherwise tiny flushes would follow each other.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace sepal {
 
 struct MemtableShare {
-  // What entries of active memtables may take.
+  // The limit of the entries of active memtables.
   size_t entry_bytes = 0;
-  // Active and flushing memtables together, with all that they take.
+  // What active and flushing memtables may take together.
   size_t limit_bytes = 0;
 };
 

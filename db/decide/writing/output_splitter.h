@@ -1,12 +1,13 @@
-// Where one output table of a flush or compaction ends and the next begins. Pure apart from the place in the stream.
+// Decides where one output table of a flush or compaction ends and the next begins. Pure apart from the place in the
+// stream.
 //
 // A new table begins only before the first entry of a user key (the law of version.h), and
-//   - where it would otherwise reach over a table that the plan carries into the same run;
+//   - where it would otherwise extend over a table that the plan carries into the same run;
 //   - once the table has `max_table_bytes`;
 //   - at the end of a table of the next level, once it has half of that: tables that end together overlap fewer others;
 //   - where it would overlap more than `max_overlap_bytes` of the next level: its own compaction would be too large.
 //
-// One thread, keys in order. Cost: one comparison an entry while there are carried tables or grandparents, none
+// One thread, keys in order. Cost: one comparison per entry while there are carried tables or grandparents, none
 // otherwise.
 #pragma once
 
@@ -37,12 +38,12 @@ class OutputSplitter {
  public:
   explicit OutputSplitter(OutputSplitterOptions options) : options_(std::move(options)) {}
 
-  // Whether a new table must begin before this entry. Asked for every entry; `first_of_key` as Retention says it,
-  // `table_bytes` is the size of the table being written, 0 if none is open.
+  // Returns whether a new table must begin before this entry. Called for every entry; `first_of_key` is Retention's,
+  // and `table_bytes` is the size of the table being written, 0 if none is open.
   bool BeginsTable(std::string_view user_key, bool first_of_key, uint64_t table_bytes);
 
  private:
-  // Whether a carried table lies before `user_key` that was not passed before.
+  // Returns whether a carried table that was not passed before lies before `user_key`.
   bool PassesCarried(std::string_view user_key);
 
   const OutputSplitterOptions options_;

@@ -14,7 +14,7 @@ uint64_t SyncGroup::WaitMicros(uint64_t now) {
     until_ = now + patience;
     waiting_then_ = waiting_;
   }
-  // A clock that jumps back does not make it wait for longer.
+  // A clock that jumps back does not prolong the wait.
   return now < since_ || now >= until_ ? 0 : until_ - now;
 }
 

@@ -1,14 +1,14 @@
-// Which calls share a sync of the log, and how long a sync waits for more of them. Pure: times and counts in, a time
-// out.
+// Decides which calls share a sync of the log, and how long a sync waits for more of them. Pure: times and counts in, a
+// time out.
 //
-// A sync carries the calls that came while the one before it ran. The callers that it lets go write their next update
-// at once, and come a few microseconds too late for the next sync, which the others begin: two threads would sync in
-// turn, each alone. So a sync waits until as many calls are there as there were when the one before it ended, those
-// that it carried and those that came too late for it; but no longer than half of what syncs took lately, and
-// kMostMicros. (The delay of a commit for its siblings, which other systems have as a setting, is measured here.)
+// A sync serves the calls that arrived while the previous one ran. The callers that it releases write their next update
+// at once, and arrive a few microseconds too late for the next sync, which the others begin: two threads would sync in
+// turn, each alone. So a sync waits until there are as many calls as when the previous one ended, counting those that
+// it served and those that came too late for it; but at most for half the duration of recent syncs, and for
+// kMostMicros. (This is the commit delay that other systems have as a setting, but measured.)
 //
-// A caller that stays away is not waited for time and again: after a wait that let a sync carry less, for its time,
-// than it would have without, twice as many syncs as after the one before do not wait, up to `kMostSkipped`.
+// A sync does not wait repeatedly for callers that stay away: after a wait that made a sync serve fewer calls per time
+// than without it, the next syncs do not wait, twice as many each time, up to `kMostSkipped`.
 //
 // One thread at a time.
 #pragma once
@@ -20,39 +20,39 @@ namespace sepal {
 class SyncGroup {
  public:
   static constexpr int kMostSkipped = 64;
-  // A disk that hangs for once, or a clock that jumps, is no reason to wait.
+  // The limit of a wait, because a single slow sync, or a clock that jumps, is no reason to wait longer.
   static constexpr uint64_t kMostMicros = 5000;
 
-  // A call came that no sync carries yet, or that the one under way does.
+  // A call has arrived that no sync serves yet, or has joined the one under way.
   void Arrive() { ++waiting_; }
   void Join() { ++carried_; }
 
-  // Whether a call waits for more calls.
+  // Returns whether a call waits for more calls.
   bool gathering() const { return until_ != 0; }
-  // No sync is under way, and there is a call to carry. How long one that begins now should wait for more; 0: not at
-  // all.
+  // Called when no sync is under way, and there is a call to serve. Returns how long a sync that begins now should wait
+  // for more; 0 if it should not.
   uint64_t WaitMicros(uint64_t now);
-  // The wait is over, as when the clock stands still.
+  // Ends the wait, as when the clock stands still.
   void StopWaiting() { until_ = since_; }
-  // A sync begins, and carries all calls that are there. Then it ends.
+  // Begin: a sync begins, and serves all calls that are there. End: it has ended.
   void Begin(uint64_t now);
   void End(uint64_t now);
 
  private:
-  // Judges the wait that ends.
+  // Evaluates the wait that ends.
   void EndWait(uint64_t now);
 
   int waiting_ = 0;
   int carried_ = 0;           // by the sync under way
-  int expected_ = 0;          // when it ended
-  uint64_t began_ = 0;        // the sync
-  uint64_t sync_micros_ = 0;  // what one takes, of the last few
-  // The wait; 0: there is none.
+  int expected_ = 0;          // the number of calls when it ended
+  uint64_t began_ = 0;        // when the sync began
+  uint64_t sync_micros_ = 0;  // the duration of recent syncs
+  // The end and the beginning of the wait; 0 if there is none.
   uint64_t until_ = 0;
   uint64_t since_ = 0;
   int waiting_then_ = 0;
-  int skip_ = 0;       // so many syncs do not wait
-  int skip_next_ = 1;  // if the next wait is in vain
+  int skip_ = 0;       // the number of syncs that do not wait
+  int skip_next_ = 1;  // the same after the next useless wait
 };
 
 }  // namespace sepal

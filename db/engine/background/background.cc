@@ -19,7 +19,8 @@ Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, Wr
       scrubber_(MakeScrubber(state, &pause_, executor)) {}
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
-  // First what goes without being read, and at last the range tombstones that cover nothing any more.
+  // First the tables that can be dropped without being read; at the end, the range tombstones that cover nothing any
+  // more.
   if (options.covered_only) table_dropper_.Drop(family);
   const absl::Status status =
       sepal::CompactRange(state_, &slots_, &compactions_, family, options, catalog_->NewFileNumber());
@@ -50,7 +51,8 @@ void Background::Close() {
     state_->closing = true;
     state_->NotifyChanged();
   }
-  // Not before `closing`: what gives up would be scheduled again, for as long as this thread does not get its turn.
+  // Only after `closing` is set: otherwise a job that gives up would be scheduled again and again until this thread
+  // runs.
   slots_.Cancel();
   state_->core->rate_limiter.Lift();
   {

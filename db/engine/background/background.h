@@ -1,7 +1,8 @@
 // The background work of an open database: JobScheduler finds what is due; FlushRunner, CompactionRunner and
 // manual_compaction.h carry it out; JobSlots has what all jobs share; PauseGate lets users pause it.
 //
-// A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again.
+// The steps of a job: decide (with the database mutex), work (with no lock), apply an edit (Catalog), look for more
+// work.
 #pragma once
 
 #include <memory>
@@ -30,16 +31,16 @@ class Background {
   JobScheduler* scheduler() { return &scheduler_; }
   PeriodicTask* scrubber() { return scrubber_.get(); }
 
-  // Brings a range into the last level; works on it in the calling thread.
+  // Compacts a range into the last level; works in the calling thread.
   absl::Status CompactRange(const FamilyRef& family, const CompactRangeOptions& options) EXCLUDES_STATE_LOCK;
   // See DB.
   void Pause() { pause_.Pause(); }
   absl::Status Continue() EXCLUDES_STATE_LOCK;
-  // Returns when no job runs; none is started any more.
+  // Returns when no job runs; none is started after that.
   void Close() EXCLUDES_STATE_LOCK;
-  // Drops the tables of which nothing is seen any more.
+  // Drops tables in which nothing is visible any more.
   void DropTables() EXCLUDES_STATE_LOCK;
-  // After Close (FlushRunner).
+  // To be called after Close (FlushRunner).
   absl::Status FlushUnlogged() { return flushes_.FlushUnlogged(); }
 
  private:

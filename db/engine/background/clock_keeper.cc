@@ -47,16 +47,16 @@ void ClockKeeper::Arm() {
   };
   if (executor_->ScheduleAfter(Executor::Priority::kFlush, due - now, ask)) return;
   armed_.store(false);
-  state_->core->expiry.AskAfter((due - now) / 1000);  // a later use asks
+  state_->core->expiry.AskAfter((due - now) / 1000);  // a later use asks again
 }
 
 void ClockKeeper::Keep() {
   ExpiryClock& clock = state_->core->expiry;
   armed_.store(false);
   kept_at_micros_.store(state_->core->world.clock->MonotonicMicros(), std::memory_order_relaxed);
-  // Outside of the section: a listener takes its time.
+  // Done outside of the section, because a listener may take long.
   const bool in_doubt = clock.in_use() && clock.LookAtWall();
-  // A pause is not waited for: others may need the thread.
+  // Does not wait for the end of a pause, because others may need the thread.
   bool paused;
   {
     StateLock lock(state_);

@@ -1,12 +1,12 @@
-// Keeps the clock by which puts expire: once a minute at most it has an edit of the manifest keep how far that clock
-// is, if it was used beyond what edits have kept by then. So after a loss of power, and a wall clock that went back,
-// nothing is there again that a read found expired more than a minute before. What no edit is needed for makes none: a
-// database that nobody uses syncs nothing.
+// Records the clock by which puts expire: at most once a minute, if a later time than the recorded one was used, it has
+// an edit of the manifest record the clock. So after a loss of power and a wall clock that went back, no key reappears
+// that a read found expired more than a minute before. If nothing new is to be recorded there is no edit, so an idle
+// database never syncs.
 //
-// It also tells listeners and the info log where removals begin to doubt the wall clock, and where they end to. While
-// they do, it looks once a minute.
+// It also reports to listeners and the info log when removals begin to doubt the wall clock and when they stop; while
+// they do, it checks once a minute.
 //
-// An edit that fails ends writing, as any does; one that a full disk refuses is tried again after a minute.
+// An edit that fails ends writing, as any other does; one that a full disk refuses is tried again after a minute.
 //
 // Safe for concurrent use. A reader that asks never waits for an edit.
 #pragma once
@@ -28,23 +28,23 @@ class ClockKeeper {
  public:
   static constexpr uint64_t kPeriodMicros = uint64_t{60} * 1'000'000;
 
-  // Of a database that is written, before anybody uses it: what its clock shows is in the manifest.
+  // For a database that is open for writing, before it is used; the manifest has the clock's present time.
   ClockKeeper(EngineState* state, Catalog* catalog, PauseGate* pause, Executor* executor);
   ~ClockKeeper() { Stop(); }
   ClockKeeper(const ClockKeeper&) = delete;
   ClockKeeper& operator=(const ClockKeeper&) = delete;
 
-  // Returns when no edit of it is under way; none is begun any more. Closing is marked by then.
+  // Returns when none of its edits is under way; none begins after that. Closing must be marked before.
   void Stop() EXCLUDES_STATE_LOCK;
 
  private:
-  // Work that was put off holds it, and may ask when this object is gone.
+  // Deferred work holds this link, and may run when the keeper is gone.
   struct Link {
     Mutex mutex;
-    ClockKeeper* keeper ABSL_GUARDED_BY(mutex);  // null: it has stopped
+    ClockKeeper* keeper ABSL_GUARDED_BY(mutex);  // null if the keeper has stopped
   };
 
-  // Has Keep called, a minute after it was last.
+  // Schedules Keep, a minute after its last run.
   void Arm();
   void Keep() EXCLUDES_STATE_LOCK;
   void TellDoubt(const ExpiryClock::Doubt& doubt) const;

@@ -12,27 +12,27 @@ namespace sepal {
 
 namespace {
 
-// Of the limit of memory, for the windows in which a compaction reads ahead.
+// The part of the memory limit for the windows in which a compaction reads ahead.
 constexpr size_t kReadAheadPart = 8;
 
-// Of values in value files, those of fewer bytes come back into the tables.
+// Values in value files that are smaller than this move back into the tables.
 uint64_t InlineBelow(const Family& family, const CompactionPlan& plan) {
   return plan.bottommost ? family.options.last_level_inline_below : 0;
 }
 
 }  // namespace
 
-// Ends a compaction when the database is closed, its family is dropped or its caller wants no more of it, and holds it
-// while it is paused.
+// Stops a compaction when the database is closed, its family is dropped or its caller cancels it, and holds it while
+// background work is paused.
 class CompactionRunner::Control final : public CompactionControl {
  public:
-  // `progress` is null but in a CompactRange.
+  // `progress` is null except in a CompactRange.
   Control(JobSlots* slots, PauseGate* pause, const Family* family, RangeProgress* progress)
       : slots_(slots), pause_(pause), family_(family), progress_(progress) {}
 
   void BeginPart() override { pause_->Enter(); }
   void EndPart() override { pause_->Leave(); }
-  // A CompactRange is waited for.
+  // A CompactRange may use all threads, because its caller waits.
   int Threads() override {
     return progress_ != nullptr ? slots_->executor()->CompactionConcurrency() : slots_->compaction_threads();
   }
@@ -41,7 +41,7 @@ class CompactionRunner::Control final : public CompactionControl {
     if (progress_ != nullptr) {
       progress_->Count(entries);
       if (progress_->TakesTelling()) {
-        // What is told may pause background work, or take its time.
+        // The callback may pause background work, or take long.
         pause_->Leave();
         progress_->Tell();
         pause_->Enter();
@@ -153,7 +153,7 @@ void CompactionRunner::Conclude(Job* job) {
     state_->Tell([&](EventListener& listener) { listener.OnError("filter with context", result.filter_status); });
   }
   if (!absl::IsDataLoss(event.status)) {
-    slots_->Judge({&job->family, 1}, event.status, "compaction");
+    slots_->StopOnFailure({&job->family, 1}, event.status, "compaction");
     return;
   }
   const std::string_view what = job->progress != nullptr ? "compaction of a range" : "compaction, which is put off";
@@ -163,7 +163,7 @@ void CompactionRunner::Conclude(Job* job) {
 void CompactionRunner::End(Family* family, const PlanRef& plan, const absl::Status& status, bool of_range) {
   StateLock lock(state_);
   family->EndCompaction(plan, state_->ReadDemandNow(), of_range);
-  // A CompactRange may be asked for again, with another range.
+  // CompactRange is not deferred, because its caller may try again with another range.
   if (absl::IsDataLoss(status) && !of_range && !family->dropped()) family->DeferCompaction(plan, status);
 }
 
@@ -192,7 +192,8 @@ CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const 
   if (!moves) {
     absl::StatusOr<CompactionResult> rewritten = Rewrite(family, plan, run, progress);
     if (!rewritten.ok()) {
-      // What it moved goes with its file, rather than stay beside what the next try moves.
+      // The file of moved values is ended, so that it goes with the values of this try, and the next try begins
+      // another.
       core.values.moved().EndFile();
       return {rewritten.status()};
     }
@@ -213,7 +214,7 @@ CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const 
   return {std::move(applied), std::move(result)};
 }
 
-// The version is the one before the plan's edit, or a later one: what is durable in range tombstones by then.
+// The version is the one before the plan's edit, or a later one: it has all range tombstones that are durable by now.
 absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family, const PlanRef& plan, RunNumber run,
                                                            RangeProgress* progress) {
   Core& core = *state_->core;
@@ -223,7 +224,7 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
   context.guard_bits_per_key =
       GuardBitsOfCompaction(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
-  // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
+  // Bottommost tables are not rewritten soon, and readers of the replaced tables then find the new blocks in memory.
   if (plan->bottommost) context.cache = &core.cache;
   std::vector<SequenceNumber> snapshots = snapshots_->ForJob(family);
   const std::vector<SequenceNumber> held = state_->snapshots->SequencesFor(family.id);
@@ -270,7 +271,7 @@ void CompactionRunner::StartSketches(const FamilyRef& family) {
 
 void CompactionRunner::LearnSketches(Family* family, const Version& version) {
   const Core& core = *state_->core;
-  // Without the cache: what it holds of a table would go with this passing reader.
+  // No cache is used, because the blocks cached for a table would be evicted with this short-lived reader.
   FamilyTableOpener opener(
       {core.directory.get(), /*cache=*/nullptr, &state_->core->budget, /*statistics=*/nullptr, false}, family->order);
   for (const TableRef& table : version.Tables()) {
@@ -279,8 +280,7 @@ void CompactionRunner::LearnSketches(Family* family, const Version& version) {
     if (!learned.ok())
       state_->core->info_log.Write("the number of distinct keys of a table is unknown: %s", learned.ToString());
   }
-  // Summed here, as far as later versions share it, rather than by the first look for what is due, which holds the
-  // mutex.
+  // Sums the keys here, for later versions to share; otherwise the next look for work would do it with the mutex held.
   static_cast<void>(version.Keys());
   StateLock lock(state_);
   family->EndSketches();

@@ -1,6 +1,6 @@
-// Carries out compactions, of the background's own and of a CompactRange.
+// Carries out compactions for the background and for CompactRange.
 //
-// One that meets damage is put off: it keeps its tables, and everything that does not need them goes on.
+// A compaction that finds damage is deferred: it keeps its tables, and everything that does not need them goes on.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -25,15 +25,15 @@ class CompactionRunner {
         snapshots_(snapshots),
         table_dropper_(state, catalog, pause, snapshots) {}
 
-  // Has a worker carry out a plan.
+  // Starts a job that carries out a plan.
   void Start(const FamilyRef& family, PlanRef plan) REQUIRES_STATE_LOCK;
-  // Has a worker read the sketches of the keys of tables of earlier openings.
+  // Starts a job that reads the key sketches of tables from earlier openings.
   void StartSketches(const FamilyRef& family) REQUIRES_STATE_LOCK;
 
-  // Other plans keep off the plan's tables from now on, and `Run` must follow. Returns the run of its outputs.
+  // Reserves the plan's tables against other plans; `Run` must follow. Returns the run of its outputs.
   RunNumber Adopt(Family* family, PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
-  // Carries out an adopted plan, whole, for a CompactRange. `*filter_status` keeps the first error of the family's
-  // filter with context, without which the plan was carried out then.
+  // Carries out an adopted plan completely, for a CompactRange. `*filter_status` keeps the first error of the family's
+  // context filter; after such an error the plan is carried out without that filter.
   absl::Status Run(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
                    absl::Status* filter_status) EXCLUDES_STATE_LOCK;
 
@@ -53,20 +53,20 @@ class CompactionRunner {
     bool begun = false;
     uint64_t began_micros = 0;
     CompactionResult result = {};
-    CompactionEvent event = {};  // with how it ended
+    CompactionEvent event = {};  // includes its result
   };
   void Begin(Job* job) EXCLUDES_STATE_LOCK;
-  // Of values.
+  // Returns the bytes of separated values that the job will move.
   uint64_t BytesToMove(const Job& job) const EXCLUDES_STATE_LOCK;
-  // Whether it has ended: otherwise it waits for space.
+  // Returns whether the job has ended; otherwise it waits for space.
   bool Continue(Job* job) EXCLUDES_STATE_LOCK;
   void Conclude(Job* job) EXCLUDES_STATE_LOCK;
 
   void LearnSketches(Family* family, const Version& version) EXCLUDES_STATE_LOCK;
-  // One try.
+  // Makes one try.
   Outcome Compact(const Family& family, const PlanRef& plan, RunNumber run,
                   RangeProgress* progress) EXCLUDES_STATE_LOCK;
-  // Writes the outputs of a plan that is no move.
+  // Writes the outputs of a plan that is not a move.
   absl::StatusOr<CompactionResult> Rewrite(const Family& family, const PlanRef& plan, RunNumber run,
                                            RangeProgress* progress) EXCLUDES_STATE_LOCK;
   void End(Family* family, const PlanRef& plan, const absl::Status& status, bool of_range) EXCLUDES_STATE_LOCK;

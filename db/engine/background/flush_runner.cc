@@ -19,8 +19,8 @@ namespace sepal {
 
 namespace {
 
-// Together with those of tables that hold less than twice as many, so that there is a logarithmic number of tables, and
-// each delete is written as often.
+// Merges range tombstones with those of tables that hold less than twice as many. So the number of such tables is
+// logarithmic, and so is the number of times that each delete is written.
 RangeTombstonesRef MergeWithTables(const KeyOrder& order, const Version& version, RangeTombstonesRef ranges,
                                    Stripes stripes, std::vector<TableRef>* merged) {
   std::vector<TableRef> tables = version.range_tables();
@@ -43,7 +43,7 @@ bool Lists(const std::vector<TableRef>& tables, const TableRef& table) {
 
 }  // namespace
 
-// After the try they are in tables, or wait again.
+// The memtables of one try. After it they are in tables, or wait again.
 class FlushRunner::Taken {
  public:
   struct Part {
@@ -51,21 +51,22 @@ class FlushRunner::Taken {
     std::vector<ImmutableMemTable> immutables;
   };
 
-  // Of all families in one moment, so that of two jobs one is later in each of them, and waits for the other in none.
+  // Takes all families' memtables in one moment, so that of two jobs one is later in every family, and the earlier one
+  // waits for it in none.
   Taken(FlushRunner* runner, std::span<const FamilyRef> families) : state_(runner->state_) {
     StateLock lock(state_);
     run = RunNumber(runner->catalog_->NewFileNumber().value());
     for (const FamilyRef& family : families) {
-      // Others need not wait for one that has got much since the job was scheduled, and range tombstones are written
-      // under a lock of their family: both have jobs of their own then. A memtable whose flush has failed for good is
-      // not tried again.
+      // A family gets a job of its own if it has grown much since the job was scheduled, as the others need not wait
+      // for it; or if it has range tombstones, as they are written under a lock of their family. A memtable whose flush
+      // has failed for good is not tried again.
       const bool alone = family->RangesAwaitFlush() || family->BytesAwaitingFlush() > kLittleToFlush;
       const bool gives_up = !state_->error.ok() || (families.size() > 1 && alone);
       parts.push_back({family, family->TakeForFlush(run, gives_up)});
     }
   }
   ~Taken() {
-    // First: as long as a flush runs, a writer that lacks memory waits for what it holds.
+    // Released first, because a writer that lacks memory waits for these as long as a flush runs.
     for (Part& part : parts) part.immutables.clear();
     StateLock lock(state_);
     for (Part& part : parts) part.family->PutBack(run);
@@ -74,7 +75,7 @@ class FlushRunner::Taken {
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
 
-  RunNumber run;  // in each family
+  RunNumber run;  // the same in each family
   std::vector<Part> parts;
 
  private:
@@ -131,7 +132,7 @@ bool FlushRunner::Continue(Job* job) {
   };
   std::optional<absl::Status> ended;
   if (job->families.size() > 1) {
-    // What there is no space for, or no descriptors, finds some by itself perhaps.
+    // The job of several families does not wait: single families may find enough space or descriptors.
     const bool in_thread = std::exchange(job->tries.in_thread, false);
     ended = retry();
     job->tries.in_thread = in_thread;
@@ -204,17 +205,17 @@ void FlushRunner::Conclude(Job* job) {
       if (job->flushed[i].left_out.ok()) table_dropper_.Drop(job->families[i]);
     }
   }
-  slots_->Judge(job->families, job->status, "flush");
+  slots_->StopOnFailure(job->families, job->status, "flush");
 }
 
 absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::TryFlush(const Job& job) {
-  // Memtables are taken inside the section alone: a flush that waits for its turn waits for none that a pause holds
-  // back.
+  // Memtables are taken only inside the section, so that a flush that waits for its turn never waits for one that a
+  // pause holds back.
   const PauseGate::Section section(pause_, job.calm ? PauseGate::Work::kFirstFlush : PauseGate::Work::kFlush);
   const Taken taken(this, job.families);
   absl::StatusOr<std::vector<Flushed>> flushed = Flush(taken);
-  // Before another flush may take them: what has failed for good is not tried again.
-  if (!absl::IsResourceExhausted(flushed.status())) slots_->Judge(job.families, flushed.status(), "flush");
+  // Checked before another flush may take the memtables, because a flush that has failed for good is not tried again.
+  if (!absl::IsResourceExhausted(flushed.status())) slots_->StopOnFailure(job.families, flushed.status(), "flush");
   return flushed;
 }
 
@@ -244,7 +245,7 @@ absl::StatusOr<std::vector<FlushRunner::Flushed>> FlushRunner::Flush(const Taken
 }
 
 absl::Status FlushRunner::WriteTables(const Taken& taken, std::vector<Flushed>* all) {
-  // Tables must not refer to values that a loss of power could take.
+  // The values that tables refer to must be durable first.
   RETURN_IF_ERROR(state_->core->values.fresh().Sync());
   UnsyncedFiles unsynced;
   UnsyncedFiles* const later = taken.parts.size() > 1 ? &unsynced : nullptr;
@@ -288,14 +289,14 @@ absl::Status FlushRunner::WriteTables(const Family& family, std::span<const Immu
   std::unique_ptr<const StripeFilter> filter;
   {
     StateLock lock(state_);
-    // Not up to the memtables' own last entry: its batch may go on in another family.
+    // The limit is the log's last update rather than the memtables' own, whose batch may continue in another family.
     others_wait = others_wait || OthersWaitBefore(family, last.log_last);
     filter = family.FilterForJob(flushed->snapshots);
     most_threads = slots_->pace().threads();
     flushed->threads = early ? slots_->pace().early_flush_threads() : most_threads;
   }
-  // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
-  // there is up to here, nothing does.
+  // Tables must not hold updates that follow one that the log could still lose. If no other family has older updates in
+  // memory, they cannot.
   if (others_wait) RETURN_IF_ERROR(log_->Sync(last.log_end));
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
@@ -311,7 +312,7 @@ absl::Status FlushRunner::WriteTables(const Family& family, std::span<const Immu
                                                     .executor = unsynced == nullptr ? slots_->executor() : nullptr,
                                                     .max_threads = most_threads,
                                                     .threads = threads}));
-  // The order of runs is that in which memtables were taken, whichever flush makes a file first.
+  // Runs are ordered by when their memtables were taken, not by when a file was created.
   for (TableMetadata& table : flushed->tables) table.run = run;
   return absl::OkStatus();
 }
@@ -374,7 +375,7 @@ void FlushRunner::AddTo(VersionEdit* edit, const Family& family, SequenceNumber 
 }
 
 absl::Status FlushRunner::Install(const Taken& taken, std::vector<Flushed>* all) {
-  // Later logs may not be there after a loss of power.
+  // Logs after this one may be missing after a loss of power.
   ASSIGN_OR_RETURN(const FileNumber newest_log, log_->BeginFile());
   FileNumber minimum;
   const auto last_of = [](const Taken::Part& part) { return part.immutables.back().memtable->LastSequence(); };
@@ -382,7 +383,7 @@ absl::Status FlushRunner::Install(const Taken& taken, std::vector<Flushed>* all)
       VersionEdit{},
       [&](VersionEdit* edit) {
         database_mutex.AssertHeld();
-        std::vector<FileNumber> pins;  // of these memtables, which will be gone
+        std::vector<FileNumber> pins;  // of these memtables, which the edit releases
         for (size_t i = 0; i < all->size(); ++i) {
           Flushed& flushed = (*all)[i];
           const Taken::Part& part = taken.parts[i];
@@ -394,7 +395,7 @@ absl::Status FlushRunner::Install(const Taken& taken, std::vector<Flushed>* all)
           AddTo(edit, *part.family, last_of(part), flushed);
           for (const ImmutableMemTable& immutable : part.immutables) pins.push_back(immutable.first_log);
         }
-        // Where all families are gone nothing has kept `newest_log` since: another edit may have done without it.
+        // If all families are gone, nothing has pinned `newest_log`, and another edit may have made it obsolete.
         if (pins.empty()) return;
         minimum = std::min(state_->log_pins.OldestWithout(pins), newest_log);
         edit->min_log_number = minimum;
@@ -444,8 +445,8 @@ void FlushRunner::RemoveOldLogs(FileNumber minimum) {
   };
   {
     StateLock lock(state_);
-    // A calm background wakes no second thread, which would take a writer's core for some milliseconds. Where work
-    // waits for space, or compactions may have all threads for long, it is not put behind them.
+    // A calm background wakes no second thread, which would take a core from a writer for some milliseconds. The
+    // removal is not queued either if work waits for space, nor behind compactions, which may take long.
     if (!state_->closing && !slots_->pace().calm() && !gate_->AnyWaitsForSpace()) {
       const Executor::Priority priority =
           state_->AnyCompactionRuns() ? Executor::Priority::kFlush : Executor::Priority::kCompaction;
@@ -469,7 +470,7 @@ std::vector<FamilyRef> FlushRunner::UnloggedFamilies() const {
 
 absl::Status FlushRunner::FlushUnlogged() {
   absl::Status why;
-  // At last each by itself: one that there is no space for keeps no other from its tables.
+  // The second round flushes each family by itself, so that one without space does not prevent the others.
   for (const bool together : {true, false}) {
     std::vector<std::shared_ptr<Job>> jobs;
     {

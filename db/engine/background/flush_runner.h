@@ -1,8 +1,8 @@
-// Flushes: of one family several at a time, each of memtables that no other has taken, installed in the order of their
-// age.
+// Runs flushes: several of one family at a time, each of memtables that no other flush has taken; they are installed in
+// the order of their age.
 //
-// A job flushes one family, or several that have little (db/decide/writing/flush_groups.h). All of its tables are
-// synced before the one edit that adds them. It fails as a whole; a family that was dropped meanwhile is left out.
+// A job flushes one family, or several small ones (db/decide/writing/flush_groups.h). All of its tables are synced
+// before the one edit that adds them. It fails as a whole, but leaves out families that were dropped meanwhile.
 #pragma once
 
 #include <optional>
@@ -34,28 +34,28 @@ class FlushRunner {
         snapshots_(snapshots),
         table_dropper_(state, catalog, pause, snapshots) {}
 
-  // Has workers flush the memtables of these families that wait.
+  // Starts jobs that flush the waiting memtables of these families.
   void Start(std::span<const FamilyRef> families) REQUIRES_STATE_LOCK;
-  // Flushes what no log holds, and is in memory alone, in the calling thread, after closing has begun. Does not wait
+  // Flushes, in the calling thread and after closing has begun, entries that are in memory but in no log. Does not wait
   // for space.
   absl::Status FlushUnlogged() EXCLUDES_STATE_LOCK;
 
  private:
   // The memtables that a job has taken, for one try.
   class Taken;
-  // What a try has brought about in one family.
+  // The result of a try in one family.
   struct Flushed {
     std::vector<TableMetadata> tables = {};
-    // The memtables' range tombstones, and where readers could stand; null: they have none.
+    // The memtables' range tombstones and the sequence numbers at which readers may read; null if they have none.
     RangeTombstonesRef ranges = nullptr;
     std::vector<SequenceNumber> snapshots = {};
-    // Of range tombstones: the table of those, and the ones that it takes the place of.
+    // The new table of range tombstones, and the tables that it replaces.
     std::optional<TableMetadata> range_table = std::nullopt;
     std::vector<TableRef> merged_range_tables = {};
     int threads = 1;
     LastFlush volume = {};
-    bool overtaken = false;      // older memtables wait again, and come first; nothing was installed
-    absl::Status left_out = {};  // why nothing was written, or why it was not installed: Cancelled
+    bool overtaken = false;      // older memtables wait again and must be flushed first; nothing was installed
+    absl::Status left_out = {};  // Cancelled, with the reason, if nothing was written or installed
   };
 
   // A flush that is scheduled, from its first try to its last.
@@ -66,43 +66,45 @@ class FlushRunner {
     uint64_t began_micros = 0;
     uint64_t bytes = 0;
     bool calm = false;
-    std::vector<Flushed> flushed = {};  // of each family; empty: the job has failed
-    absl::Status status = {};           // how it ended
+    std::vector<Flushed> flushed = {};  // one for each family; empty if the job has failed
+    absl::Status status = {};           // the result of the job
   };
-  // Those that a job each is for. Schedules the flush of each family.
+  // Groups the families into jobs, and schedules the flush of each family.
   std::vector<std::shared_ptr<Job>> JobsFor(std::span<const FamilyRef> families, bool together) REQUIRES_STATE_LOCK;
   void Begin(Job* job) EXCLUDES_STATE_LOCK;
-  // Whether it has ended: otherwise it waits for space.
+  // Returns whether the job has ended; otherwise it waits for space.
   bool Continue(Job* job) EXCLUDES_STATE_LOCK;
-  // A job of several families, which waits, into one of each.
+  // Splits a waiting job of several families into one job each.
   void SplitUp(Job* job) EXCLUDES_STATE_LOCK;
   void Conclude(Job* job) EXCLUDES_STATE_LOCK;
-  // Returns the bytes that were written.
+  // Reports the end. Returns the bytes that were written.
   uint64_t Tell(const Job& job, uint64_t micros) EXCLUDES_STATE_LOCK;
-  // Of the memtables that wait. Cancelled where no family has any.
+  // Flushes the waiting memtables. Cancelled if no family has any.
   absl::StatusOr<std::vector<Flushed>> TryFlush(const Job& job) EXCLUDES_STATE_LOCK;
   absl::StatusOr<std::vector<Flushed>> Flush(const Taken& taken) EXCLUDES_STATE_LOCK;
-  // On an error no table is left behind.
+  // On an error, no table is left behind.
   absl::Status WriteTables(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
-  // `unsynced`: TableOutputContext::unsynced, of a job of several families.
+  // `unsynced`: TableOutputContext::unsynced, for a job of several families.
   absl::Status WriteTables(const Family& family, std::span<const ImmutableMemTable> immutables, RunNumber run,
                            UnsyncedFiles* unsynced, Flushed* flushed) EXCLUDES_STATE_LOCK;
   void RemoveTablesOf(const Flushed& flushed);
-  // Returns when nothing older is under way. Notes in which families something older waits again, and which are gone.
+  // Waits until no older flush is under way. Notes the families in which older memtables wait again, and those that are
+  // gone.
   absl::Status AwaitTurn(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
   absl::Status Finish(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
   absl::Status Install(const Taken& taken, std::vector<Flushed>* all) EXCLUDES_STATE_LOCK;
   void AddTo(VersionEdit* edit, const Family& family, SequenceNumber through,
              const Flushed& flushed) const REQUIRES_STATE_LOCK;
-  // Writes the memtables' range tombstones, together with those of tables that do not hold many more, and without those
-  // that cover nothing any more. Once it is the flush's turn: no other changes the family's tables of them meanwhile.
+  // Writes the memtables' range tombstones, merged with those of tables that do not hold many more, and without those
+  // that cover nothing. Called when it is the flush's turn, so that nothing else changes the family's tables of range
+  // tombstones.
   absl::Status WriteRanges(const Family& family, Flushed* flushed) EXCLUDES_STATE_LOCK;
-  // Whether another family has an update at or before `through` that is in no table yet.
+  // Returns whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const REQUIRES_STATE_LOCK;
-  // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
-  // wait for that. At once when closing, or calm.
+  // Removes old logs in a job of its own, because the operating system takes long to free a file's pages and the next
+  // flush need not wait for that. When closing or calm, removes them at once.
   void RemoveOldLogs(FileNumber minimum) EXCLUDES_STATE_LOCK;
-  // Those whose immutable memtables hold what no log holds.
+  // Returns the families whose immutable memtables hold updates that are in no log.
   std::vector<FamilyRef> UnloggedFamilies() const REQUIRES_STATE_LOCK;
 
   EngineState* const state_;

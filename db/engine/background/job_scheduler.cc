@@ -22,7 +22,7 @@ void JobScheduler::Schedule() {
   slots_->GrantCompactionThreads();
 }
 
-// What a damaged table refers to cannot be moved, and is no reason to hold writers back.
+// Values that a damaged table refers to cannot be moved, so they are no reason to slow writers.
 std::set<FileNumber> JobScheduler::FilesOfTablesPutOff() const {
   std::set<FileNumber> files;
   for (const auto& [id, family] : state_->families) {
@@ -62,7 +62,7 @@ void JobScheduler::LookAtValues() {
   const bool same_files = collection_ != nullptr && next->files == collection_->files;
   collection_ = std::move(next);
   if (same_files) return;
-  // A job that moves nothing asks for nothing.
+  // If nothing is to be moved, the families get no collection.
   const ValueCollectionRef told = collection_->files.empty() ? nullptr : collection_;
   for (const auto& [id, family] : state_->families) {
     const ValueCollectionRef& before = family->collection();
@@ -73,7 +73,7 @@ void JobScheduler::LookAtValues() {
 JobScheduler::Look JobScheduler::LookAtFamilies() {
   const uint64_t now = state_->ReadDemandNow();
   const uint64_t before = demand_weighed_.exchange(now, std::memory_order_relaxed);
-  // Less than before: the user has set the counts back to zero.
+  // A lower number means that the user has reset the statistics.
   const bool reset = now < before;
   const SequenceNumber oldest = state_->OldestSnapshot();
   const size_t users = state_->CountUserFamilies();
@@ -138,7 +138,7 @@ void JobScheduler::OnReads(uint64_t reads) {
   const uint64_t before = heard_.fetch_add(reads, std::memory_order_relaxed);
   if (before / kReadsPerLook == (before + reads) / kReadsPerLook) return;
   const uint64_t now = state_->ReadDemandNow();
-  // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
+  // A lower number means that the user has reset the statistics, and needs must be computed anew.
   const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
   const uint64_t due =
       std::min(demand_due_.load(std::memory_order_relaxed), seeks_due_.load(std::memory_order_relaxed));

@@ -28,7 +28,7 @@ void JobSlots::Start(Executor::Priority priority, std::function<void()> work) {
   Begin();
   executor_->Schedule(priority, [this, work = std::move(work)]() mutable {
     work();
-    work = nullptr;  // the families, versions and plans that it holds
+    work = nullptr;  // releases the families, versions and plans that it holds
     End();
   });
 }
@@ -82,13 +82,13 @@ absl::Status JobSlots::BeingClosed() const {
 
 absl::Status JobSlots::CheckSpace(uint64_t bytes_needed) const {
   absl::StatusOr<uint64_t> free = state_->core->directory->FreeBytes();
-  // A file system that cannot say is taken at its word when it writes.
+  // If the file system cannot tell, the write itself will.
   if (!free.ok() || *free >= bytes_needed + bytes_needed / 8) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
 }
 
-absl::Status JobSlots::WhetherToWait(Families families, RangeProgress* progress) const {
+absl::Status JobSlots::CheckMayWait(Families families, RangeProgress* progress) const {
   if (cancelled()) return BeingClosed();
   if (AllDropped(families)) return families.front()->CheckThere();
   if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
@@ -115,15 +115,15 @@ void JobSlots::NoteWait(BackgroundWork work, bool for_space, Tries* tries) {
   if (for_space == std::exchange(tries->waits_for_space, for_space)) return;
   StateLock lock(state_);
   gate_->CountWaitingForSpace(work, for_space ? 1 : -1);
-  Schedule();  // what a CompactRange held back
+  Schedule();  // a CompactRange may have held it back
   state_->NotifyChanged();
 }
 
 std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families, uint64_t bytes_needed,
                                           RangeProgress* progress, Tries* tries,
                                           const std::function<absl::Status()>& body) {
-  if (tries->waits_for_space) state_->core->RemoveUnusedFiles();  // no job may end before there is space
-  // Closing has no time to wait for space, and tries what there is.
+  if (tries->waits_for_space) state_->core->RemoveUnusedFiles();  // until there is space no job may end and do it
+  // Closing cannot wait for space, so it tries with what there is.
   absl::Status status = cancelled() ? absl::OkStatus() : CheckSpace(bytes_needed);
   if (status.ok()) {
     NoteWait(work, false, tries);
@@ -138,7 +138,7 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families
   if (tries->for_memory == kMostTriesForMemory) {
     return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
   }
-  const absl::Status why_not = WhetherToWait(families, progress);
+  const absl::Status why_not = CheckMayWait(families, progress);
   if (!why_not.ok()) {
     NoteWait(work, false, tries);
     return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
@@ -147,7 +147,7 @@ std::optional<absl::Status> JobSlots::Try(BackgroundWork work, Families families
   return std::nullopt;
 }
 
-void JobSlots::Judge(Families families, const absl::Status& status, std::string_view what) {
+void JobSlots::StopOnFailure(Families families, const absl::Status& status, std::string_view what) {
   const bool is_void = absl::IsCancelled(status) || AllDropped(families);
   if (!status.ok() && !is_void) state_->Stop(status, what);
 }

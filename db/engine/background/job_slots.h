@@ -1,8 +1,7 @@
-// What all background jobs share: their start and their end, the threads that they may have, and how they fail.
+// What all background jobs share: how they start and end, their threads, and their failures.
 //
-// A full disk makes a job wait and try again (a quota too, where the disk itself has space). So does a system without
-// memory, but only kMostTriesForMemory times: unlike space, nobody may ever free it. Closing makes a job give up. Any
-// other failure ends all writing.
+// A full disk makes a job wait and try again (so does a full quota). So does a system without memory, but only
+// kMostTriesForMemory times, as that may never end. Closing makes a job give up. Any other failure ends all writing.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@
 
 namespace sepal {
 
-// What starts jobs.
+// The interface that starts due jobs.
 class JobSource {
  public:
   virtual ~JobSource() = default;
@@ -47,18 +46,18 @@ class JobSlots {
   Executor* executor() const { return executor_; }
   void Schedule() REQUIRES_STATE_LOCK { source_->Schedule(); }
 
-  // Has a worker do `work`, as a job. All that it holds is let go of before the job ends, since the database may be
-  // gone then.
+  // Runs `work` as a job in a worker thread. What it holds is released before the job ends, since the database may be
+  // gone after that.
   void Start(Executor::Priority priority, std::function<void()> work) REQUIRES_STATE_LOCK;
   // The same for work that may have to wait for space: it returns whether it has ended, and is called again after a
-  // while if not. Meanwhile it has no thread.
+  // while if not. It has no thread while it waits.
   void StartInTries(Executor::Priority priority, std::function<bool()> work) REQUIRES_STATE_LOCK;
-  // A job that the calling thread does, between these two.
+  // Begins a job of the calling thread, which End ends.
   void Begin() REQUIRES_STATE_LOCK;
-  // The last step of a job, whose thread holds nothing of the database any more.
+  // The last step of a job, whose thread must hold nothing of the database any more.
   void End() EXCLUDES_STATE_LOCK;
 
-  // From now on work gives up as soon as it asks.
+  // Makes work give up when it next asks.
   void Cancel() {
     cancel_.store(true, std::memory_order_relaxed);
     if (patient_ != nullptr) patient_->Hurry();
@@ -66,49 +65,50 @@ class JobSlots {
   bool cancelled() const { return cancel_.load(std::memory_order_relaxed); }
   absl::Status BeingClosed() const;
 
-  // Those that work is for; not empty.
+  // The families that a job works for; not empty.
   using Families = std::span<const FamilyRef>;
-  // What work remembers from one try to the next.
+  // The state that is kept from one try to the next.
   struct Tries {
-    // Whether it waits in its thread, and not in StartInTries: always, where the threads are the database's own.
+    // Whether it waits in its own thread rather than in StartInTries; always true if the threads are the database's
+    // own.
     bool in_thread = true;
     bool waits_for_space = false;
     int for_memory = 0;
   };
-  // Of work that StartInTries calls.
+  // For work that StartInTries calls.
   Tries NewTries() const { return {.in_thread = patient_ == nullptr}; }
-  // Runs `body` until it ends in anything but a full disk, or has lacked memory too often; waits between the tries, for
-  // as long as one of its families is there and `progress`, which may be null, says so. Cancelled else. Nullopt: the
-  // wait is the caller's, who calls again with the same `tries`.
+  // Runs `body` until its result is anything but a full disk, or it has lacked memory too often; waits between the
+  // tries. Cancelled if all its families are dropped, or if `progress`, which may be null, says so. Returns nullopt if
+  // the caller must wait and call again with the same `tries`.
   std::optional<absl::Status> RetryWhileDiskFull(BackgroundWork work, Families families, uint64_t bytes_needed,
                                                  RangeProgress* progress, Tries* tries,
                                                  const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
-  // A failure of `what` ends all writing, but where the work was given up, or was for families that are gone.
-  void Judge(Families families, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
-  // An edit that was refused, for want of space or since the family is gone, never took effect, and its new tables are
-  // removed. After a failure that ended all writing it may be on the disk, and the tables must stay.
+  // A failure of `what` ends all writing, unless the work was given up or all its families are gone.
+  void StopOnFailure(Families families, const absl::Status& status, std::string_view what) EXCLUDES_STATE_LOCK;
+  // Removes the new tables of an edit that was refused, for lack of space or because the family is gone, as the edit
+  // never took effect. After a failure that ended all writing the edit may be on the disk, so the tables must stay.
   void DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables);
 
   BackgroundPace& pace() REQUIRES_STATE_LOCK { return pace_; }
-  // Running jobs may have as many threads as the pace says by now.
+  // Grants running jobs the threads that the pace allows now.
   void GrantEarlyFlushThreads() REQUIRES_STATE_LOCK;
   void GrantCompactionThreads() REQUIRES_STATE_LOCK;
-  // For each flush of what came in order.
+  // The threads of each early flush.
   int early_flush_threads() const { return early_flush_threads_.load(std::memory_order_relaxed); }
-  // For each compaction, while so many of them run.
+  // The threads of each compaction, while the present number of them runs.
   int compaction_threads() const { return compaction_threads_.load(std::memory_order_relaxed); }
 
  private:
   void RunTry(Executor::Priority priority, std::function<bool()> work) EXCLUDES_STATE_LOCK;
-  // One try; nullopt: it is to be tried again.
+  // Makes one try; nullopt if it is to be repeated.
   std::optional<absl::Status> Try(BackgroundWork work, Families families, uint64_t bytes_needed,
                                   RangeProgress* progress, Tries* tries,
                                   const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
   void NoteWait(BackgroundWork work, bool for_space, Tries* tries) EXCLUDES_STATE_LOCK;
   absl::Status CheckSpace(uint64_t bytes_needed) const;
-  // Why work that waits for space should not wait any longer; ok: it should.
-  absl::Status WhetherToWait(Families families, RangeProgress* progress) const;
-  // Says what work waits for, "space" or "memory".
+  // Returns why work should wait no longer for space; ok if it should wait.
+  absl::Status CheckMayWait(Families families, RangeProgress* progress) const;
+  // Reports that work waits for `what`, "space" or "memory".
   void TellOfWait(std::string_view what, const absl::Status& status) const;
   // Frees what became free, and tells listeners of a change of the throttle.
   void CleanUp() EXCLUDES_STATE_LOCK;
@@ -118,7 +118,7 @@ class JobSlots {
   WriteAheadLog* const log_;
   Executor* const executor_;
   JobSource* const source_;
-  FairExecutor::Client* const patient_;  // the executor, where databases share it
+  FairExecutor::Client* const patient_;  // the executor, if databases share it
   BackgroundPace pace_ ABSL_GUARDED_BY(database_mutex);
   std::atomic<int> compaction_threads_{1};
   std::atomic<int> early_flush_threads_{1};

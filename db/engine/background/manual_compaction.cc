@@ -16,7 +16,7 @@
 namespace sepal {
 namespace {
 
-// Of the tables that the call may rewrite.
+// The bytes of the tables that the call may rewrite.
 uint64_t BytesOf(const Version& version, const CompactRangeOptions& options) {
   uint64_t bytes = 0;
   for (const LevelRun& r : version.runs()) {
@@ -74,11 +74,11 @@ class ManualCompaction {
 
  private:
   struct Step {
-    PlanRef plan;  // adopted; null: all is done
+    PlanRef plan;  // adopted; null if nothing is left to do
     RunNumber run;
   };
 
-  // None: something was in the way, and has changed since.
+  // Unset if something was in the way, and has changed since.
   absl::StatusOr<std::optional<Step>> NextStep() EXCLUDES_STATE_LOCK {
     StateLock lock(state_);
     RETURN_IF_ERROR(state_->error);
@@ -109,13 +109,13 @@ class ManualCompaction {
   absl::Status CarryOut(Step step) EXCLUDES_STATE_LOCK {
     progress_.BeginPlan(step.plan->InputBytes(), step.plan->InputEntries());
     const absl::Status status = compactions_->Run(family_, step.plan, step.run, &progress_, &filter_status_);
-    step.plan.reset();  // so that the job's end finds its inputs unused, and removes them
+    step.plan.reset();  // so that the job finds its inputs unused when it ends, and removes them
     slots_->End();
     if (!status.ok()) RETURN_IF_ERROR(family_->CheckThere());
     return status;
   }
 
-  // The damage that keeps the call from its next step for good; ok: none does.
+  // Returns the damage that blocks the call's next step for good; ok if there is none.
   absl::Status DamageInTheWay(PickerInput input) const REQUIRES_STATE_LOCK {
     for (const CompactionPutOff& put_off : family_->put_off()) {
       const CompactionPlan* const held = put_off.plan.get();
@@ -125,7 +125,7 @@ class ManualCompaction {
     return absl::OkStatus();
   }
 
-  // Until something changes; where progress is to be told, not for long.
+  // Waits for a change; only briefly if progress is to be reported.
   void AwaitChange() REQUIRES_STATE_LOCK {
     constexpr uint64_t kTellAfterMicros = 250'000;
     if (progress_.wanted()) {
@@ -135,7 +135,7 @@ class ManualCompaction {
     }
   }
 
-  // From the first to the second the background begins no plan in the family.
+  // Between BeginWait and EndWait the background begins no plan in the family.
   void BeginWait() REQUIRES_STATE_LOCK {
     if (!std::exchange(waits_, true)) family_->BeginRangeWait();
   }
@@ -151,7 +151,7 @@ class ManualCompaction {
   CompactionRunner* const compactions_;
   const FamilyRef family_;
   RangeCall call_;
-  absl::Status filter_status_;  // of the filter with context; all is compacted nevertheless
+  absl::Status filter_status_;  // of the context filter; the range is compacted nevertheless
   RangeProgress progress_;
   bool waits_ = false;
 };

@@ -1,7 +1,7 @@
-// CompactRange: brings a range of keys into the last level, in the calling thread.
+// CompactRange: compacts a range of keys into the last level, in the calling thread.
 //
-// It carries out one step after another (PlanRange in db/decide/compaction/compaction_picker.h). Where a running plan
-// is in the way of a step it waits, and the background begins none in the family meanwhile (IsHeldBack in
+// It carries out one step after another (PlanRange in db/decide/compaction/compaction_picker.h). If a running plan is
+// in the way of a step it waits, and meanwhile the background begins no plan in the family (IsHeldBack in
 // db/decide/pacing/schedule.h).
 #pragma once
 

@@ -6,7 +6,7 @@ void PauseGate::Pause() {
   StateLock lock(state_);
   ++state_->pauses;
   UpdateHeld();
-  state_->NotifyChanged();  // writers that a large batch holds back (write_gate.h)
+  state_->NotifyChanged();  // wakes writers that a large batch holds back (write_gate.h)
   while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->WaitForChange();
 }
 

@@ -1,5 +1,5 @@
-// Work that goes through a database again and again as long as it is open, at a pace of its own, and stands still while
-// background work is paused.
+// Work that passes through the database again and again while it is open, at its own pace; it stops while background
+// work is paused.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,16 @@ namespace sepal {
 class PeriodicTask {
  public:
   virtual ~PeriodicTask() = default;
-  // Starts, where a period is set. Once.
+  // Starts if a period is set. Called once.
   virtual void Start() EXCLUDES_STATE_LOCK = 0;
-  // Returns when it has ended. Background work is marked as closing by then.
+  // Returns when it has ended. Closing must be marked before.
   virtual void Stop() EXCLUDES_STATE_LOCK = 0;
-  // How far it is and what it has found, for people.
+  // Returns its progress and findings as text for people.
   virtual std::string ToString() const = 0;
 };
 
-// Checks all tables. It stands above the engine (db/doctor/scrubber.cc), which knows it by this alone.
+// Makes the task that checks all tables. It is implemented above the engine (db/doctor/scrubber.cc), which therefore
+// knows only this function.
 std::unique_ptr<PeriodicTask> MakeScrubber(EngineState* state, PauseGate* pause, Executor* executor);
 
 }  // namespace sepal

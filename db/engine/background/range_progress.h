@@ -1,7 +1,7 @@
-// How far a CompactRange is, told to the function that its caller gave (CompactRangeOptions::progress).
+// Reports the progress of a CompactRange to the caller's function (CompactRangeOptions::progress).
 //
-// One call's steps follow one another (`BeginPlan` from its thread); within a step several threads count, and one of
-// them at a time tells. Takes no lock.
+// The steps of one call follow one another (`BeginPlan` from its thread); within a step several threads count, and one
+// at a time reports. Takes no lock.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,15 @@ class RangeProgress {
   RangeProgress(const std::function<bool(const CompactionProgress&)>& tell, uint64_t total_bytes, Clock* clock);
 
   bool wanted() const { return tell_ != nullptr; }
-  // A step of so many bytes and entries begins; those of the last one are done.
+  // Begins a step of so many bytes and entries; the previous step is done.
   void BeginPlan(uint64_t bytes, uint64_t entries);
-  // A thread went through so many entries.
+  // Counts entries that a thread has processed.
   void Count(uint64_t entries) { entries_done_.fetch_add(entries, std::memory_order_relaxed); }
-  // Whether it is time to tell, and nobody else is about to; then `Tell` must follow.
+  // Returns whether it is time to report and no other thread is reporting; if so, `Tell` must follow.
   bool TakesTelling();
-  // False: end the call. Asked again, the answer stays.
+  // Returns false if the call must end, and from then on always.
   bool Tell();
-  // All is done.
+  // Reports that everything is done.
   bool TellEnd();
   bool ended() const { return ended_.load(std::memory_order_relaxed); }
 
@@ -38,7 +38,7 @@ class RangeProgress {
   const std::function<bool(const CompactionProgress&)>& tell_;
   Clock* const clock_;
   const uint64_t began_micros_;
-  // Change between steps only.
+  // These change only between steps.
   uint64_t total_bytes_;
   uint64_t earlier_bytes_ = 0;
   uint64_t plan_bytes_ = 0;

@@ -6,7 +6,7 @@ namespace sepal {
 
 SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state), slots_(slots) {
   state_->snapshots->SetListener([this] { HearOfRelease(); });
-  // Jobs of before may have kept something for those that have names. No other thread has the database yet.
+  // Jobs of earlier openings may have kept versions for named snapshots. No other thread uses the database yet.
   if (state_->named_snapshots.empty()) return;
   kept_for_ = state_->snapshots->Sequences().back();
   kept_for_any_.store(true, std::memory_order_relaxed);
@@ -16,7 +16,7 @@ std::vector<SequenceNumber> SnapshotWatch::ForJob(const Family& family) {
   const SequenceNumber settled = family.history.GiveUp(state_->VisibleSequence());
   std::vector<SequenceNumber> snapshots = state_->snapshots->SequencesFor(family.id);
   if (!snapshots.empty()) {
-    // Should they be released before this is noted: the job's end looks for what is due.
+    // If they are released before this is noted, the end of the job finds what is due.
     StateLock lock(state_);
     kept_for_ = std::max(kept_for_.value_or(snapshots.back()), snapshots.back());
     kept_for_any_.store(true, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The snapshots for whose sake jobs have kept what they would have dropped. Once those are released, that is due.
+// Knows the snapshots for which jobs have kept versions. When those are released, the versions are due to be dropped.
 //
 // Safe for concurrent use.
 #pragma once
@@ -14,23 +14,23 @@ namespace sepal {
 class SnapshotWatch {
  public:
   SnapshotWatch(EngineState* state, JobSlots* slots) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  // Nothing is scheduled for a snapshot's sake any more.
+  // After this, nothing is scheduled when a snapshot is released.
   void Close() { state_->snapshots->SetListener(nullptr); }
 
-  // For a job of the family that begins: those that users hold, and what is visible now, or the floor of its history,
-  // which is raised as far as it may be.
+  // Called as a job of the family begins: returns the snapshots that users hold, and the visible sequence number, or
+  // the floor of the family's history, which is raised as far as possible.
   std::vector<SequenceNumber> ForJob(const Family& family) EXCLUDES_STATE_LOCK;
 
  private:
-  // The oldest snapshot was released: schedules what it held back. That happens at most once for each snapshot that a
-  // job kept versions for; the release of any other costs one load.
+  // Called when the oldest snapshot was released: schedules the work that it held back. That happens at most once for
+  // each snapshot for which a job kept versions; the release of any other costs one load.
   void HearOfRelease() EXCLUDES_STATE_LOCK;
 
   EngineState* const state_;
   JobSlots* const slots_;
-  // The newest snapshot for whose sake a job may have kept something; none: all those are gone.
+  // The newest snapshot for which a job may have kept versions; unset if all such snapshots are gone.
   std::optional<SequenceNumber> kept_for_ ABSL_GUARDED_BY(database_mutex);
-  std::atomic<bool> kept_for_any_{false};  // the same, for a look without the mutex
+  std::atomic<bool> kept_for_any_{false};  // the same, readable without the mutex
 };
 
 }  // namespace sepal

@@ -62,7 +62,7 @@ absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_
   return status;
 }
 
-// A flush that takes over range tombstones looks itself, once it has ended.
+// A flush that takes over range tombstones removes such tables itself when it has ended.
 absl::Status TableDropper::RemoveRangeTables(const FamilyRef& family) {
   Mutex* const tables = family->range_deletes.tables_mutex();
   if (!tables->TryLock()) return absl::OkStatus();
@@ -74,7 +74,7 @@ absl::Status TableDropper::RemoveRangeTables(const FamilyRef& family) {
 absl::Status TableDropper::RemoveLocked(const Family& family) {
   const std::vector<TableRef> done = RangeTablesToRemove(*state_->VersionOf(family));
   if (done.empty() || family.dropped()) return absl::OkStatus();
-  // They may be gone with the family's drop.
+  // They may have gone with the family's drop.
   const auto complete = [&](VersionEdit* edit) {
     database_mutex.AssertHeld();
     const std::vector<TableRef>& listed = family.version()->range_tables();

@@ -1,7 +1,7 @@
-// Drops, by edits alone, named snapshots that have expired, tables of which nothing is seen any more, and then range
-// tombstones that cover nothing (db/decide/compaction/droppable_tables.h).
+// Drops, by edits alone, expired named snapshots, tables in which nothing is visible, and range tombstones that cover
+// nothing any more (db/decide/compaction/droppable_tables.h).
 //
-// After each job of a family, and where a caller waits for background work. Safe for concurrent use.
+// Runs after each job of a family, and when a caller waits for background work. Safe for concurrent use.
 #pragma once
 
 #include "db/engine/background/pause_gate.h"
@@ -16,7 +16,7 @@ class TableDropper {
   TableDropper(EngineState* state, Catalog* catalog, PauseGate* pause, SnapshotWatch* snapshots)
       : state_(state), catalog_(catalog), pause_(pause), snapshots_(snapshots) {}
 
-  // What fails is tried again after the next job; a failure that ends writing is told by the catalog.
+  // What fails is tried again after the next job; the catalog reports a failure that ends writing.
   void Drop(const FamilyRef& family) EXCLUDES_STATE_LOCK;
 
  private:

@@ -72,7 +72,7 @@ void Catalog::KeepClock(VersionEdit* edit) const {
   if (edit->features.Has(Feature::kExpiry)) edit->clock_floor = expiry.Floor();
 }
 
-// What a job dropped of a family is below the floor that it raised before.
+// A job raises the floor before it drops anything, so what it dropped is below the floor recorded here.
 void Catalog::KeepHistoryFloors(const std::vector<Change>& changes, VersionEdit* edit) {
   for (const Change& change : changes) {
     const FamilyHistory& history = change.family->history;
@@ -133,12 +133,12 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
     }
     state_->NotifyChanged();
   }
-  // A snapshot does not say that the log was closed, and nothing comes after that.
+  // A snapshot cannot record that the log was closed, and no edit follows the closing one.
   return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
 }
 
 void Catalog::CountValues(const VersionEdit& edit, const std::vector<Change>& changes) {
-  std::set<FileNumber> moved;  // within the tree: removed here, and added there
+  std::set<FileNumber> moved;  // tables that moved within the tree: removed and added by this edit
   for (const RemovedTable& table : edit.removed_tables) moved.insert(table.number);
   for (const AddedTable& added : edit.added_tables) {
     if (!moved.contains(added.table.number)) state_->value_space.Add(added.table);
@@ -164,7 +164,7 @@ absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, st
         database_mutex.AssertHeld();
         FamilySchema schema = family->Schema();
         const SequenceNumber settled = family->filter_history.settled();
-        const SequenceNumber oldest = family->history.Limit(settled);  // before the snapshots, as jobs do
+        const SequenceNumber oldest = family->history.Limit(settled);  // read before the snapshots are, as jobs do
         schema.filter_epochs =
             WithEpoch(schema.filter_epochs, std::min(oldest, state_->OldestSnapshot()), {sequence, std::string(epoch)});
         epochs = schema.filter_epochs;
@@ -184,7 +184,7 @@ absl::Status Catalog::Write(const VersionEdit& edit) {
   return status;
 }
 
-// A failure before the old manifest was touched costs nothing: the next edit tries again.
+// A failure before the old manifest is touched is harmless: the next edit tries again.
 absl::Status Catalog::RollIfLarge() {
   const uint64_t limit = std::max(state_->core->tuning.manifest_limit_bytes, 4 * snapshot_bytes_);
   if (manifest_->size_bytes() <= limit) return absl::OkStatus();
@@ -224,7 +224,7 @@ TableOutputContext Catalog::OutputContext(const Family& family) {
   context.now_unix_micros = core.world.clock->UnixMicros();
   context.expired_through_millis = core.expiry.RemovalMillis();
   context.new_file_number = [this] { return NewFileNumber(); };
-  // Drawn with a number that is never used twice, so that no two tables share an id even under a fixed seed.
+  // The seed is mixed with a number that is never reused, so that table ids differ even under a fixed seed.
   context.new_table_id = [this] {
     return Mix64(state_->core->world.random_seed ^ Mix64(identity_.database_id + NewFileNumber().value()));
   };

@@ -40,7 +40,7 @@ void ManifestContents::EnterRun(size_t run) {
   if (run_ < runs.size()) table_ = runs[run_].run->tables().begin();
 }
 
-// The keys go where those of the edit before were.
+// The keys reuse the memory of the previous edit's keys.
 void ManifestContents::TakeTables(const Family& family) {
   std::vector<AddedTable>& tables = edit_.added_tables;
   size_t taken = 0;

@@ -1,8 +1,9 @@
-// All that a database is at one moment, as edits for a new manifest: its own, a checkpoint's or a repaired one's.
+// The whole state of a database at one moment, as edits for a new manifest: the database's own, a checkpoint's, or a
+// repaired one's.
 //
-// It holds versions, and makes the edits as they are asked for: taking it costs nothing by table, so that neither the
-// mutex under which it is taken nor memory is held for as many tables as there are. An edit has so many tables, and
-// keys of so many bytes, that the memory of a manifest's writer and readers does not grow with the database.
+// It holds versions and makes the edits on demand: creating it costs nothing per table, so that neither the time under
+// the mutex nor the memory used grows with the number of tables. The tables and key bytes of an edit are limited, so
+// that the memory that writing and reading a manifest takes does not grow with the database.
 //
 // Not safe for concurrent use.
 #pragma once
@@ -21,14 +22,14 @@ class ManifestContents final : public EditSource {
  public:
   struct Family {
     ColumnFamilyId id;
-    VersionEdit description;  // all but its tables
+    VersionEdit description;  // everything but its tables
     VersionRef version;
-    std::span<const AddedTable> tables = {};  // beside those of the version; to outlive the snapshot
+    std::span<const AddedTable> tables = {};  // tables besides those of the version; they must outlive the snapshot
   };
 
   ManifestContents(VersionEdit head, std::vector<Family> families);
 
-  // The head; then of each family its description, with the first of its tables, and the others.
+  // Returns the head first; then, for each family, its description with its first tables, and edits with the rest.
   const VersionEdit* Next() override;
 
  private:
@@ -44,8 +45,8 @@ class ManifestContents final : public EditSource {
   VersionEdit head_;
   std::vector<Family> families_;
   bool head_taken_ = false;
-  // Of the next edit; `run_` and `table_` of the next table, behind the last run `beside_`,
-  // first among those of range tombstones.
+  // The position of the next edit: `run_` and `table_` are those of the next table; after the last run, `beside_`
+  // counts the tables of range tombstones and then the family's additional ones.
   size_t family_ = 0;
   size_t run_ = 0;
   TableRange::Iterator table_;

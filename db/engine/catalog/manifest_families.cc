@@ -44,7 +44,7 @@ VersionEdit DescribeFamily(const Family& family, FamilySchema schema, SequenceNu
 
 namespace {
 
-// A name that the family has for good, beside the one that is given.
+// Checks a name that the family keeps for good against the one that is given.
 absl::Status CheckName(std::string_view family, std::string_view path, std::string_view what, std::string_view has,
                        std::string_view given) {
   if (has.empty() || has == given) return absl::OkStatus();
@@ -63,7 +63,7 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 
 namespace {
 
-// The program's options are for its own data.
+// The program's options apply only to its own data, not to the system family.
 ColumnFamilyOptions OptionsOf(const Options& all, const ColumnFamilyCreation& family) {
   return family.id == kSystemFamilyId ? ColumnFamilyOptions() : OptionsByName(all, family.name);
 }
@@ -118,7 +118,7 @@ FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before,
   return before;
 }
 
-// A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
+// A read-only open does not decide how the family is kept; a checkpoint made from it keeps the database's settings.
 absl::StatusOr<FamilyRef> MakeFamily(const Options& all, Core* core, ColumnFamilyId id, const ManifestFamily& described,
                                      SequenceNumber last) {
   ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(all, core->path, described.creation, described.schema));

@@ -1,4 +1,4 @@
-// Column families between the options, which a program gives, and a manifest, which describes them.
+// Maps column families between the program's options and the manifest's descriptions.
 #pragma once
 
 #include <map>
@@ -13,33 +13,34 @@
 
 namespace sepal {
 
-// A family that is made with that order.
+// Describes the creation of a family with that comparator.
 ColumnFamilyCreation CreationOf(ColumnFamilyId id, std::string_view name, const Comparator& comparator);
-// All that a manifest says of a family beside its tables.
+// Returns everything that a manifest says of a family except for its tables.
 VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOptions& options, FamilySchema schema,
                            SequenceNumber flushed_through);
 VersionEdit DescribeFamily(const Family& family, FamilySchema schema, SequenceNumber flushed_through);
 
-// The last that `options` have for a family of that name; else those for families in general. Lives as `options` do.
+// Returns the last options that `options` has for a family of that name, or else those for families in general. The
+// result lives as long as `options`.
 const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family);
-// The same for a family of the database in `path`, which the manifest says to have that schema. InvalidArgument: they
-// have another comparator than it was made with, another merge operator, filter or time to live. Where they have no
-// operator, a built-in one is found by its name; where they have no time to live, they get the family's.
-// The system family has the defaults, whatever they say.
+// Does the same for a family of the database in `path` that has that schema in the manifest. InvalidArgument: the
+// options have another comparator than the family was created with, or another merge operator, filter or time to live.
+// Where they have no operator, a built-in one is found by its name; where they have no time to live, they get the
+// family's. The system family always has the defaults.
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& options, std::string_view path,
                                                const ColumnFamilyCreation& family, const FamilySchema& schema);
-// That of a family with these options, which had `before`. A history that begins now has what comes after `last`, at or
-// below which all is that tables hold.
+// Returns the schema of a family with these options, which had the schema `before`. A history that begins now keeps
+// what comes after `last`; everything up to `last` is in tables.
 FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before, SequenceNumber last);
-// The family that a manifest describes, with its options, before it has a view. What a new one wants of its database
-// (the expiry of puts, value files) is noted there. `last`: the manifest's last sequence number. Errors are those of
-// OptionsFor.
+// Makes the family that a manifest describes, with its options, but without a view. What it requires of its database
+// (the expiry of puts, value files) is noted in the core. `last`: the manifest's last sequence number. Errors are those
+// of OptionsFor.
 absl::StatusOr<FamilyRef> MakeFamily(const Options& options, Core* core, ColumnFamilyId id,
                                      const ManifestFamily& described, SequenceNumber last);
-// Of a family that is open: whether a manifest still describes it. FailedPrecondition: it has been given a merge
-// operator or a filter since, or is another one.
+// Checks that a manifest still describes an open family. FailedPrecondition: the family was given a merge operator or a
+// filter since, or is another one of the same name.
 absl::Status CheckIsFamily(const Family& family, std::string_view path, const ManifestFamily& described);
-// Families that the options name and that are not there, each once.
+// Returns the families that the options name but that do not exist, each once.
 std::vector<ColumnFamilyDescriptor> MissingFamilies(const Options& options,
                                                     const std::map<ColumnFamilyId, ManifestFamily>& there);
 

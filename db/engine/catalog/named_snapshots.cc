@@ -14,14 +14,14 @@ namespace {
 
 using NamedHold = EngineState::NamedSnapshotHold;
 
-// While others hold one that has expired, they are asked again no sooner.
+// How long to wait before an expired snapshot that is still held elsewhere is looked at again.
 constexpr uint64_t kHeldMillis = 1000;
 
 std::chrono::system_clock::time_point TimePointOf(uint64_t millis) {
   return std::chrono::system_clock::time_point(std::chrono::milliseconds(millis));
 }
 
-// Nobody gets hold of one that is gone again, as this is asked with the database mutex.
+// The caller holds the database mutex, so the count cannot rise again: nothing hands out a snapshot that is gone.
 bool IsGone(const NamedHold& hold, uint64_t now_millis) {
   return SnapshotHasExpired(hold.kept, now_millis) && hold.snapshot.use_count() == 1;
 }
@@ -82,11 +82,11 @@ absl::Status AddNamedSnapshot(EngineState* state, Catalog* catalog, const KeptSn
   RETURN_IF_ERROR(CheckSnapshotNameIsFree(*state, kept.name));
   const auto complete = [&](VersionEdit* edit) {
     database_mutex.AssertHeld();
-    // Of one that has expired, and whose drop was refused or is still to come.
+    // The name may belong to an expired snapshot whose drop failed or is still to come.
     if (state->named_snapshots.contains(kept.name)) edit->dropped_snapshots.push_back(kept.name);
     edit->created_snapshots.push_back(kept);
   };
-  // What is let go of goes without the database mutex, which the thread that tells of it takes.
+  // The old snapshot is released after the database mutex, because telling listeners of a release takes that mutex.
   return catalog->Apply({}, complete, [&] {
     database_mutex.AssertHeld();
     NoteExpiry(state, kept.expires_millis);
@@ -108,7 +108,7 @@ absl::Status DropNamedSnapshot(EngineState* state, Catalog* catalog, std::string
     StateLock lock(state);
     if (FindHold(*state, name) == nullptr) return NoSuchSnapshot(*state, name);
   }
-  // It may expire meanwhile, and a job drop it.
+  // Meanwhile it may expire, and a job may drop it.
   const auto complete = [&](VersionEdit* edit) {
     database_mutex.AssertHeld();
     if (state->named_snapshots.contains(name)) edit->dropped_snapshots.emplace_back(name);
@@ -173,7 +173,7 @@ absl::Status DropExpiredSnapshots(EngineState* state, Catalog* catalog) {
   std::vector<std::shared_ptr<const Snapshot>> released;
   const auto complete = [&](VersionEdit* edit) {
     database_mutex.AssertHeld();
-    // Another may have dropped them first, and a name may be a new snapshot's by now.
+    // Another thread may have dropped them first, and a new snapshot may have taken one of the names.
     std::erase_if(gone, [&](const std::string& name) {
       database_mutex.AssertHeld();
       const auto it = state->named_snapshots.find(name);

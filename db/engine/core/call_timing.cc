@@ -11,7 +11,7 @@ namespace sepal {
 namespace {
 
 constexpr size_t kToldKeyBytes = 64;
-// The info log tells of this many slow calls a second; listeners are told of all.
+// The info log gets at most this many lines a second about slow calls; listeners are told of every slow call.
 constexpr uint64_t kLinesPerSecond = 10;
 
 std::string_view FirstKey(const CallWatch::Subject& subject) {

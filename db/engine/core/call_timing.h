@@ -1,8 +1,8 @@
-// What a user's call is measured for: its latency histogram, PerfContexts, and the watch for slow calls.
+// Measures users' calls: for latency histograms, for PerfContexts, and to report slow calls.
 //
-// With none of them on, a call pays a load of the core's, one of the thread's, and a branch. Reading the clock twice
-// costs some percent of a lookup: histograms alone take one call in kSampleOneIn of each thread, but every one that is
-// rare.
+// With all of them off, a call costs a load of a field of the core, a load of a thread-local, and a branch. Reading the
+// clock twice costs some percent of a lookup, so histograms alone sample one call in kSampleOneIn of each thread; rare
+// calls are always measured.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace sepal {
 
-// Of one database. Safe for concurrent use.
+// One for each database. Safe for concurrent use.
 class CallWatch {
  public:
   // All must outlive the watch.
@@ -32,17 +32,17 @@ class CallWatch {
         info_log_(info_log),
         listeners_(options.listeners) {}
 
-  // What decides whether a call is measured.
+  // The properties that decide whether a call is measured.
   struct Kind {
     std::string_view name;
     std::optional<Histogram> histogram = {};
-    bool rare = false;  // takes so long anyway that it is always measured
+    bool rare = false;  // takes so long that measuring always pays
   };
-  // What a call is about; views live as long as the call.
+  // The subject of a call; the views live as long as the call.
   struct Subject {
     std::string_view column_family = {};
     std::string_view key = {};
-    // Of a write: its bytes, from which the first key is taken. Of an iterator's step: where it keeps the key.
+    // `batch`: the bytes of a write, from which its first key is taken. `key_buffer`: where an iterator keeps its key.
     std::string_view batch = {};
     const std::string* key_buffer = nullptr;
   };
@@ -51,7 +51,8 @@ class CallWatch {
   friend class WatchedCall;
   static constexpr uint32_t kSampleOneIn = 64;
 
-  // `counters_of` gives the calling thread's, of a call that may be a sample.
+  // Returns whether to measure the call. `counters_of` returns the calling thread's counters, for a call that may be
+  // sampled.
   template <class CountersOf>
   bool Wants(const Kind& kind, CountersOf counters_of) const {
     if (slow_micros_ > 0 || PerfTimesOfThread().clock != nullptr) return true;
@@ -60,7 +61,7 @@ class CallWatch {
   }
   void Tell(std::string_view call, const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads,
             uint64_t read_bytes);
-  // Whether a line may be written now; how many were left out before it.
+  // Returns whether a line may be written now, and how many were left out before it.
   bool TakeLine(uint64_t now_micros, uint64_t* left_out) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const bool histograms_;
@@ -76,11 +77,11 @@ class CallWatch {
   uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A call, while it lives. Made before any lock is taken or epoch entered.
+// Measures a call while it lives. Created before any lock is taken or epoch entered.
 class WatchedCall {
  public:
-  // `counters`: the calling thread's, of the watch's statistics. `subject_of` makes the CallWatch::Subject, of a call
-  // that is measured.
+  // `counters`: the calling thread's, from the watch's statistics. `subject_of` makes the CallWatch::Subject if the
+  // call is measured.
   template <class SubjectOf>
   WatchedCall(CallWatch* watch, StatisticsImpl::ThreadCounters* counters, const CallWatch::Kind& kind,
               SubjectOf subject_of) {
@@ -112,7 +113,7 @@ class WatchedCall {
   void Begin(CallWatch* watch, const CallWatch::Kind& kind, const CallWatch::Subject& subject);
   void End();
 
-  // Empty for most calls, which write no byte of it but that.
+  // Empty for most calls, which initialise nothing but the flag.
   std::optional<Measured> measured_;
 };
 

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kMostTtl = std::chrono::hours(24) * 1'000'00
 
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
 constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
-// With less every few hundred writes make a log and a table. LevelDB and RocksDB go no lower either.
+// A smaller memtable would make a log and a table every few hundred writes. LevelDB and RocksDB have the same minimum.
 constexpr size_t kSmallestMemtable = size_t{64} << 10;
 constexpr int kMostThreads = 1024;
 constexpr size_t kSmallestBlock = 256;
@@ -27,7 +27,7 @@ constexpr size_t kLargestBlock = size_t{1} << 20;
 
 bool IsCompression(CompressionKind kind) { return IsKnownCompression(static_cast<uint8_t>(kind)); }
 
-// A number that no enumerator has can be in an enumeration, in C's setters and behind a cast.
+// C's setters and casts can put a number into an enumeration that none of its enumerators has.
 absl::Status CheckEnumerations(const ColumnFamilyOptions& family) {
   constexpr char kCodecs[] = "kNone (0), kSnappy (1), kLz4 (2) or kZstd (3)";
   if (!IsCompression(family.compression)) {

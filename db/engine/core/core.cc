@@ -14,7 +14,7 @@ namespace sepal {
 
 namespace {
 
-// Of databases that share memory, so many are expected at least.
+// The least number of databases to size memtables for when memory is shared.
 constexpr size_t kFewestMembers = 16;
 
 std::shared_ptr<SharedMemory> SharedBy(const Options& options) {
@@ -78,7 +78,8 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 
-// What was retired may lie in the cache. The last of those that share memory leaves nothing for later use.
+// Retired objects may lie in the cache, so they are freed first. The last database that shares the memory empties the
+// pools.
 Core::~Core() {
   epochs.Collect();
   if (shared != nullptr && shared->memtables.members() == 1) ClearPools();
@@ -117,13 +118,13 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   tasks_ = std::move(tasks);
 }
 
-// What all members write between two looks is a small part of what they share.
+// Together, the members write only a small part of the shared memory between two looks.
 size_t Core::BytesPerLook() const {
   const size_t own = std::max<size_t>(tuning.memtable_bytes / 64, 1);
   return shared == nullptr ? own : std::clamp<size_t>(shared->memtables.memtable_bytes() / 1024, 1, own);
 }
 
-// An index grows where a memtable has more than its part.
+// An index grows if its memtable takes more than its share.
 size_t Core::ExpectedBytes(size_t families) const {
   if (shared == nullptr) return std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
   const size_t members = std::max(shared->memtables.members(), kFewestMembers);

@@ -24,25 +24,25 @@ struct DatabaseMemory {
         table_buffers(memtable_bytes / 8, &budget, MemoryPart::kCompaction),
         windows(limit_bytes / kWindowsPart, &budget) {}
 
-  // Of the memory limit, what windows of iterators may hold.
+  // The part of the memory limit that windows of iterators may hold.
   static constexpr size_t kWindowsPart = 16;
 
   MemoryBudget budget;
   ReadyPages memtable_chunks;
   ReadyPages memtable_indexes;
-  // What tables are put together in.
+  // Buffers in which tables are built.
   ReadyPages table_buffers;
   WindowPool windows;
 };
 
-// With the cache, which otherwise is each database's own.
+// The same with the cache, which is otherwise each database's own.
 struct SharedMemory : DatabaseMemory {
   SharedMemory(size_t limit_bytes, size_t memtable_bytes, size_t cached_block_bytes, bool drains_in_simulation)
       : DatabaseMemory(limit_bytes, memtable_bytes),
         cache(&budget, cached_block_bytes, &epochs, drains_in_simulation),
         memtables(memtable_bytes) {}
 
-  // From now on `tasks` make memory ready, and shrink the cache. Before a database has this.
+  // Makes `tasks` prepare memory and shrink the cache. Called before a database has this.
   void PrepareBy(std::shared_ptr<TaskGroup> by, uint64_t generation);
 
   EpochGroup epochs;
@@ -51,7 +51,8 @@ struct SharedMemory : DatabaseMemory {
 
  private:
   std::unique_ptr<RepeatedTask> relief_;
-  std::shared_ptr<TaskGroup> tasks_;  // what users still hold may ask it for a task, in vain
+  // Objects that users still hold may ask it for a task after it has closed, which does nothing.
+  std::shared_ptr<TaskGroup> tasks_;
 };
 
 }  // namespace sepal

@@ -11,13 +11,13 @@ namespace sepal {
 
 class ABSL_LOCKABLE DatabaseMutexName {
  public:
-  // For bodies of std::function, in which the analysis does not know what their callers hold.
+  // For bodies of std::function, where the analysis does not know what locks the caller holds.
   void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() {}
 };
 
 inline constexpr DatabaseMutexName database_mutex;
 
-// Of functions: the caller holds the database mutex, or must not.
+// Annotations of functions: the caller holds the database mutex, or must not hold it.
 #define REQUIRES_STATE_LOCK ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex)
 #define EXCLUDES_STATE_LOCK ABSL_LOCKS_EXCLUDED(database_mutex)
 

@@ -14,7 +14,7 @@ void EngineState::Stop(const absl::Status& status, std::string_view where) {
     if (!error.ok()) return;
     error = Lasting(status, where);
     stopped.store(true, std::memory_order_release);
-    core->deleter->Stop();  // the directory may be another's
+    core->deleter->Stop();  // the directory may belong to another process now
     NotifyChanged();
   }
   core->info_log.Write("error, writes are no longer accepted: %s: %s", where, status.ToString());
@@ -27,8 +27,8 @@ absl::Status EngineState::CheckLock() {
   return status;
 }
 
-// The caller has taken the names of before away: their snapshots hold the core, which must not be left to its epochs.
-// Those that others hold are of the value before, and stay so.
+// The caller has removed the previous named snapshots from `named_snapshots`, because they hold the core, which must
+// not be released by its own epochs. Snapshots that users still hold belong to the previous view, and stay with it.
 void EngineState::PublishJointView(SequenceNumber sequence, std::span<const KeptSnapshot> named) {
   std::vector<JointView::Part> parts;
   parts.reserve(families.size());
@@ -110,7 +110,7 @@ bool EngineState::AllAtRest() {
   const auto restless = families.find(restless_);
   if (restless != families.end() && !restless->second->AtRest()) return false;
   for (const auto& [id, family] : families) {
-    if (family->AtRest() || family->id == kSystemFamilyId) continue;  // no call flushes the database's own rows
+    if (family->AtRest() || family->id == kSystemFamilyId) continue;  // no flush call covers the database's own rows
     restless_ = id;
     return false;
   }

@@ -19,7 +19,7 @@ void ExpiryClock::Restore(const ClockFloor& kept) {
   removals_.emplace(kept.removed_millis, Clocks());
 }
 
-// Time goes back where the writer's did, which then accepted the wall clock.
+// Time goes back only if the writer's did, which had accepted an earlier wall clock.
 void ExpiryClock::Follow(const ClockFloor& kept) {
   Use();
   MutexLock lock(&mutex_);
@@ -33,7 +33,7 @@ void ExpiryClock::Follow(const ClockFloor& kept) {
   if (!removals_.has_value()) removals_.emplace(kept.removed_millis, Clocks());
 }
 
-// The wall clock is read after the floor: what it showed before Accept does not raise a floor that Accept lowered.
+// Reads the wall clock after the floor, so that a time read before Accept cannot raise a floor that Accept lowered.
 uint64_t ExpiryClock::Raise() {
   for (uint64_t floor = floor_millis_.load();;) {
     const uint64_t wall = clock_->UnixMicros() / 1000;
@@ -42,8 +42,8 @@ uint64_t ExpiryClock::Raise() {
   }
 }
 
-// A use raises the floor before it looks whether to ask, and AskAgain looks at the floor after it has said so: one of
-// the two sees the other.
+// A use raises the floor before it checks whether to ask; AskAgain sets the threshold before it looks at the floor. So
+// one of the two notices the other.
 void ExpiryClock::Ask() {
   if (ask_at_millis_.exchange(UINT64_MAX) != UINT64_MAX) ask_();
 }
@@ -61,7 +61,7 @@ void ExpiryClock::AskAgain() {
 
 void ExpiryClock::AskAfter(uint64_t millis) { ask_at_millis_.store(floor_millis_.load() + millis + 1); }
 
-// Where Accept has put the clock back, uses come earlier than those that were to be asked about.
+// If Accept has put the clock back, the threshold moves back with it.
 void ExpiryClock::NoteKept(const ClockFloor& kept) {
   kept_millis_.store(kept.now_millis);
   bool put_back = false;
@@ -71,7 +71,7 @@ void ExpiryClock::NoteKept(const ClockFloor& kept) {
   if (put_back && Lags()) Ask();
 }
 
-// Before the first put that expires nothing can have been removed too early.
+// Nothing can have been removed too early before the first expiring put.
 void ExpiryClock::StartRemovals() {
   if (removals_.has_value()) return;
   const RemovalTime::Clocks now = Clocks();
@@ -81,7 +81,7 @@ void ExpiryClock::StartRemovals() {
 
 uint64_t ExpiryClock::RemovalMillis() {
   if (!in_use()) return 0;
-  // Readers must not be behind.
+  // Readers must not see an earlier time than removals do.
   const uint64_t read = Raise();
   uint64_t removed;
   {
@@ -93,7 +93,7 @@ uint64_t ExpiryClock::RemovalMillis() {
   return removed;
 }
 
-// The caller may hold locks: the end of a doubt is told by the next look.
+// The caller may hold locks, so the end of a doubt is reported by the next look.
 void ExpiryClock::Accept() {
   MutexLock lock(&mutex_);
   const RemovalTime::Clocks now = Clocks();

@@ -1,9 +1,9 @@
 // How far back one family can be read.
 //
-// Law: a job drops what only readers below the floor see, and raises the floor before it reads which snapshots there
-// are; a reader of the past has its moment listed (Hold) only if it is not below the floor then, and no floor is raised
-// meanwhile. So either the job keeps what the reader sees, or the reader is refused, and no moment is ever listed of
-// which something may have been dropped.
+// Law: a job drops only versions that no reader at or above the floor sees, and raises the floor before it reads the
+// list of snapshots; the moment of a reader of the past is listed (Hold) only if it is not below the floor, and no floor
+// is raised meanwhile. So either the job keeps the versions that the reader sees, or the reader is refused, and no
+// moment is listed of which a version may have been dropped.
 //
 // Safe for concurrent use.
 #pragma once
@@ -21,7 +21,7 @@ namespace sepal {
 
 class FamilyHistory {
  public:
-  // `marks` must outlive it; null: nothing is ever given up.
+  // `marks` must outlive this; if null, no history is ever given up.
   FamilyHistory(const FamilySchema& schema, TimeMarkList* marks)
       : marks_(marks),
         millis_(schema.history_millis),
@@ -32,18 +32,17 @@ class FamilyHistory {
 
   uint64_t millis() const { return millis_.load(std::memory_order_relaxed); }
   bool on() const { return millis() > 0; }
-  // Where it began: since then there are time marks.
+  // The sequence number at which the history began; time marks exist from there on.
   SequenceNumber begun() const { return SequenceNumber(begun_.load(std::memory_order_relaxed)); }
-  // As of any number from here on, the family can be read.
+  // The lowest sequence number as of which the family can be read.
   SequenceNumber floor() const { return SequenceNumber(floor_.load(std::memory_order_seq_cst)); }
-  // Below which no reader of the past can stand any more, or to which the next job may raise the floor; of a family
-  // without history, `last`.
+  // Returns the number to which the next job may raise the floor, or `last` for a family without history.
   SequenceNumber Due(SequenceNumber last) const {
     if (!on()) return last;
     const SequenceNumber due = marks_ != nullptr ? marks_->FloorOf(millis(), last) : SequenceNumber(0);
     return std::min(std::max(floor(), due), last);
   }
-  // For a job that begins, before it reads which snapshots there are: gives up what is due. Returns what Limit does.
+  // Called by a job before it reads the list of snapshots: raises the floor to what is due. Returns the same as Limit.
   SequenceNumber GiveUp(SequenceNumber last) {
     if (!on()) return last;
     MutexLock lock(&raising_);
@@ -51,7 +50,7 @@ class FamilyHistory {
     Raise(due);
     return due;
   }
-  // Calls `list` if the family can be read as of the moment; false: it cannot.
+  // Calls `list` if the family can be read as of the moment; returns false if it cannot.
   template <class List>
   bool Hold(SequenceNumber moment, List list) const {
     MutexLock lock(&raising_);
@@ -59,9 +58,9 @@ class FamilyHistory {
     list();
     return true;
   }
-  // Of the family's updates up to `last`, readers to come stand at the result or above, but for those of snapshots.
+  // Returns the lowest sequence number, at most `last`, as of which a reader without a snapshot may still read.
   SequenceNumber Limit(SequenceNumber last) const { return on() ? std::min(floor(), last) : last; }
-  // What the manifest of a database that another process writes says by now.
+  // Adopts the latest record of a manifest that another process writes.
   void Follow(const FamilySchema& schema) {
     begun_.store(schema.history_begun.value(), std::memory_order_relaxed);
     floor_.store(schema.history_floor.value(), std::memory_order_seq_cst);

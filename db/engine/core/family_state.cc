@@ -98,7 +98,7 @@ MemTableReaders Family::RenewView(SequenceNumber visible, EpochDomain* epochs) {
   std::erase_if(views_, [](const auto& life) { return life->over.load(std::memory_order_acquire); });
   for (const auto& life : views_) readers.settled = std::min(readers.settled, life->since);
   readers.oldest_view = views_.front()->number;
-  // Nothing is due because of it.
+  // A renewed view makes no work due, so the need is kept.
   std::optional<FamilyNeed> need = std::move(need_);
   Publish(active(), version(), epochs, visible);
   need_ = std::move(need);
@@ -145,7 +145,7 @@ size_t Family::ImmutableDataBytes() const {
 bool Family::AwaitsFlush() const { return std::any_of(immutables_.begin(), immutables_.end(), Waits); }
 
 size_t Family::BytesAwaitingFlush() const {
-  // Of a table, beside keys and values: for an entry, and for the table itself.
+  // A table's bytes besides keys and values: for each entry, and for the table itself.
   constexpr size_t kEntryBytes = 16;
   constexpr size_t kTableBytes = 4096;
   size_t bytes = 0;
@@ -301,7 +301,7 @@ void Family::NoteNothingToCompact(std::optional<SequenceNumber> held_by) {
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;
-  // Leveled is chosen for the sake of scans.
+  // Leveled is chosen for fast scans, so it allows no unread runs.
   policy.unread_runs = policy.style == CompactionStyle::kLeveled ? 0 : tuning.unread_runs;
   if (tuning.fanout > 0) policy.fanout = tuning.fanout;
   policy.max_table_bytes = tuning.table_bytes;

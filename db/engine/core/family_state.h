@@ -1,8 +1,8 @@
 // One column family of an open database: its options, the view that readers load, and what the database mutex guards.
 //
 // Constant fields may be read by anyone. `view` is for readers, inside an epoch guard. Everything else is guarded by
-// the database mutex. A look for work keeps what it found here (`need`), and whatever changes what that follows from
-// drops it: no other reason sends a look to the family's tables, plans and memtables.
+// the database mutex. The result of the last look for work is kept in `need` until a change that could alter it; only
+// then does the next look visit the family's tables, plans and memtables again.
 #pragma once
 
 #include <atomic>
@@ -37,23 +37,24 @@ namespace sepal {
 // A memtable that takes no more writes and waits for its flush.
 struct ImmutableMemTable {
   std::shared_ptr<const MemTable> memtable = {};
-  // The log's end when the last entry had been written, and the last update of any family then.
+  // The log's end when the last entry had been written, and the last update of any family at that time.
   LogPosition log_end;
   SequenceNumber log_last;
   // The oldest log that holds any of its entries.
   FileNumber first_log = {};  // pinned
-  bool unlogged = false;      // it holds what no log holds
-  bool early = false;         // it was switched before memtables were full
-  // The run that it becomes; none: no flush has taken it.
+  bool unlogged = false;      // it holds updates that no log holds
+  bool early = false;         // it was switched before it was full
+  // The run that its flush writes; unset until a flush has taken it.
   std::optional<RunNumber> run = {};
 };
 
-// Up to where all readers see.
+// The sequence number up to which all readers see.
 class SettledReaders {
  public:
-  // Every reader that is inside an epoch guard, or enters one, sees all updates up to here.
+  // Every reader that is inside an epoch guard, or enters one, sees all updates up to this number.
   SequenceNumber settled() const { return SequenceNumber(settled_->load(std::memory_order_acquire)); }
-  // For the epochs to call once no reader is inside that began before `published` was visible.
+  // Returns a callback for the epochs, to be called when every reader inside a guard began after `published` was
+  // visible.
   std::function<void()> Settler(SequenceNumber published) const {
     return [settled = settled_, published] {
       uint64_t before = settled->load(std::memory_order_relaxed);
@@ -66,14 +67,14 @@ class SettledReaders {
   const std::shared_ptr<std::atomic<uint64_t>> settled_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
-// Of one family: the epochs of its filter, all of them durable.
+// The epochs of one family's filter, all of them durable.
 class FilterHistory : public SettledReaders {
  public:
-  // Null: none was set. Inside an epoch guard only, and no longer than it, after the sequence number was loaded that
-  // the reader reads at.
+  // Null if none was set. Valid only inside an epoch guard, and to be loaded after the sequence number that the reader
+  // reads at.
   const FilterEpochs* now() const { return now_.load(std::memory_order_seq_cst); }
   const FilterEpochsRef& current() const REQUIRES_STATE_LOCK { return current_; }
-  // Before the newest of them is visible.
+  // To be called before the newest epoch is visible.
   void Publish(FilterEpochsRef epochs, EpochDomain* domain) REQUIRES_STATE_LOCK {
     now_.store(epochs.get(), std::memory_order_seq_cst);
     FilterEpochsRef old = std::exchange(current_, std::move(epochs));
@@ -87,7 +88,7 @@ class FilterHistory : public SettledReaders {
 
 class Family {
  public:
-  // `schema`: as MakeSchema makes it; `marks` must outlive the family. The options may lack what it names.
+  // `schema` is made by MakeSchema; `marks` must outlive the family. The options may lack what the schema names.
   Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
          CompactionPolicy compaction_policy, const FamilySchema& schema, TimeMarkList* marks)
       : id(family_id),
@@ -103,30 +104,31 @@ class Family {
   const ColumnFamilyId id;
   const std::string name;
   const ColumnFamilyOptions options;
-  const std::string merge_operator_name;  // empty: the family has no merges
-  const std::string filter_name;          // empty: it has no filter
+  const std::string merge_operator_name;  // empty if the family has no merges
+  const std::string filter_name;          // empty if it has no filter
   const KeyOrder order;
   const CompactionPolicy policy;
   mutable FamilyHistory history;  // jobs raise its floor
-  // Where nothing is visible to new readers.
+  // Ranges in which new readers see nothing.
   DeadRanges dead_ranges;
   RangeDeletes range_deletes;
   FilterHistory filter_history;
 
-  // Whether a read must ask for more than a key's newest update: for range tombstones, or the filter's word. Set before
-  // the first of either is visible, and for good.
+  // Whether a read needs more than a key's newest update, because of range tombstones or a filter. Set before the first
+  // of either is visible, and never unset.
   bool reads_ask_more() const { return reads_ask_more_.load(std::memory_order_relaxed); }
   void BeginRangeDeletes() {
     range_deletes.Begin();
     reads_ask_more_.store(true, std::memory_order_relaxed);
   }
-  // Not empty; all of them durable, and the newest not visible yet.
+  // `epochs` is not empty; all of them are durable, and the newest is not visible yet.
   void SetFilterEpochs(std::vector<FilterEpoch> epochs, EpochDomain* domain) REQUIRES_STATE_LOCK;
-  // What a job asks that has taken `snapshots` (RetentionOptions): null if nothing is refused for good.
+  // Returns the filter for a job that has taken `snapshots` (RetentionOptions), or null if nothing is filtered for
+  // good.
   std::unique_ptr<const StripeFilter> FilterForJob(std::span<const SequenceNumber> snapshots) const REQUIRES_STATE_LOCK;
   FamilySchema Schema() const REQUIRES_STATE_LOCK;
 
-  // The most operands of one key's merges that a read had to combine.
+  // The largest number of operands that a read had to combine for one key.
   uint64_t longest_merge_chain() const { return longest_merge_chain_.load(std::memory_order_relaxed); }
   void NoteMergeChain(uint64_t operands) const {
     uint64_t longest = longest_merge_chain();
@@ -134,12 +136,12 @@ class Family {
     }
   }
 
-  // Its drop is durable, and it has left EngineState::families.
+  // True once its drop is durable and it has left EngineState::families.
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   // FailedPrecondition once it is dropped.
   absl::Status CheckThere() const;
 
-  // The view as of now; null once the family is dropped. Inside an epoch guard only, and no longer than it.
+  // Returns the current view, or null once the family is dropped. Valid only inside an epoch guard.
   const ReadView* view() const { return view_.load(std::memory_order_seq_cst); }
 
   // --- memtables and tables ---
@@ -147,59 +149,59 @@ class Family {
   const std::shared_ptr<const ReadView>& current() const REQUIRES_STATE_LOCK { return current_; }
   const std::shared_ptr<MemTable>& active() const REQUIRES_STATE_LOCK { return current_->active; }
   const std::shared_ptr<const Version>& version() const REQUIRES_STATE_LOCK { return current_->version; }
-  // Oldest first.
+  // Returns the immutable memtables, oldest first.
   const std::deque<ImmutableMemTable>& immutables() const REQUIRES_STATE_LOCK { return immutables_; }
   // Every entry at or below this is in a table.
   SequenceNumber flushed_through() const REQUIRES_STATE_LOCK { return flushed_through_; }
-  // The oldest log that may hold entries of the active memtable; pinned while the family is there.
+  // The oldest log that may hold entries of the active memtable; pinned while the family exists.
   FileNumber active_first_log() const REQUIRES_STATE_LOCK { return active_first_log_; }
   size_t ImmutableBytes() const REQUIRES_STATE_LOCK;
   size_t ImmutableDataBytes() const REQUIRES_STATE_LOCK;
-  // Nothing of it is in memory alone.
+  // Returns whether no entry is in memory only.
   bool AtRest() const REQUIRES_STATE_LOCK { return active()->empty() && immutables_.empty(); }
 
-  // Gives it its first view, of what was recovered.
+  // Publishes the first view, of what was recovered.
   void Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, SequenceNumber flushed_through,
             EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // The active memtable, which is empty, needs no log before `log`; none at all where that is 0.
+  // Declares that the active memtable, which is empty, needs no log before `log`; if that is 0, it needs none at all.
   void BeginLog(FileNumber log, LogPins* pins) REQUIRES_STATE_LOCK { pins->Move(&active_first_log_, log); }
-  // The active memtable, as which `fresh` follows, becomes immutable. BeginLog must follow.
+  // Makes the active memtable immutable, and `fresh` the active one. BeginLog must follow.
   void SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh,
                       EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // Replaces the current view by an equal one, whose readers all read at or above `visible`, the newest sequence number
-  // that is visible now. Returns what is known of the readers of earlier views, without snapshots.
+  // Replaces the current view by an equal one, whose readers all read at or above `visible`, the newest visible
+  // sequence number. Returns what is known of the readers of earlier views, except for snapshots.
   MemTableReaders RenewView(SequenceNumber visible, EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // After an edit.
+  // Replaces the version, after an edit.
   void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // Of a database that another process writes: what it has come to. Readers of earlier views are not disturbed.
+  // Adopts the state of a database that another process writes. Readers of earlier views are not disturbed.
   void Adopt(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, SequenceNumber flushed_through,
              EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Readers that have one
-  // keep it.
+  // Called as its drop becomes durable: new readers find no view, and the current one becomes empty. Readers that hold
+  // a view keep it.
   void Drop(LogPins* pins, EpochDomain* epochs) REQUIRES_STATE_LOCK;
 
-  // --- flushes: scheduled, then with memtables and without by turns, then ended ---
+  // --- flushes: each is scheduled, takes memtables and may put them back, repeatedly, then ends ---
 
   int flushes_waiting() const REQUIRES_STATE_LOCK { return flushes_waiting_; }
   int flushes_running() const REQUIRES_STATE_LOCK { return flushes_running_; }
-  // The last run that a flush of this opening has installed.
+  // The last run that a flush has installed since the database was opened.
   RunNumber newest_flushed() const REQUIRES_STATE_LOCK { return newest_flushed_; }
-  // None: no flush since the database was opened.
+  // Unset if there was no flush since the database was opened.
   const std::optional<LastFlush>& last_flush() const REQUIRES_STATE_LOCK { return last_flush_; }
-  // Whether no flush has taken some memtable, and the bytes of all such.
+  // Returns whether some memtable was taken by no flush, and the bytes of all such memtables.
   bool AwaitsFlush() const REQUIRES_STATE_LOCK;
   size_t BytesAwaitingFlush() const REQUIRES_STATE_LOCK;
   bool RangesAwaitFlush() const REQUIRES_STATE_LOCK;
 
   void ScheduleFlush() REQUIRES_STATE_LOCK;
-  // The memtables that wait, up to the first that does not: `run`, above all runs that others were taken for, is made
-  // of them. None where `gives_up`.
+  // Takes the waiting memtables, up to the first that is taken already, for a flush that writes `run`, which is newer
+  // than the runs of all earlier calls. Takes none if `gives_up`.
   std::vector<ImmutableMemTable> TakeForFlush(RunNumber run, bool gives_up) REQUIRES_STATE_LOCK;
-  // The oldest `count` memtables, up to `through`, are in tables of `run`. SetVersion is to follow.
+  // Removes the oldest `count` memtables, whose updates up to `through` are in tables of `run`. SetVersion must follow.
   void InstallFlush(size_t count, SequenceNumber through, RunNumber run, LogPins* pins) REQUIRES_STATE_LOCK;
-  // Those that were taken for `run` and are not in tables wait again.
+  // Makes those that were taken for `run`, and are not in tables, wait again.
   void PutBack(RunNumber run) REQUIRES_STATE_LOCK;
-  // None: it wrote nothing.
+  // `written` is unset if the flush wrote nothing.
   void EndFlush(const std::optional<LastFlush>& written) REQUIRES_STATE_LOCK;
 
   // --- compactions ---
@@ -208,11 +210,11 @@ class Family {
   const std::vector<CompactionPutOff>& put_off() const REQUIRES_STATE_LOCK { return put_off_; }
   const RangeCalls& ranges() const REQUIRES_STATE_LOCK { return ranges_; }
 
-  // `of_range`: of a CompactRange, not of the background's own. `demand`: what readers have asked for by now.
+  // `of_range` says that CompactRange asked for it, not the background. `demand`: what readers have asked for by now.
   void BeginCompaction(PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
   void EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) REQUIRES_STATE_LOCK;
   void DeferCompaction(PlanRef plan, absl::Status damage) REQUIRES_STATE_LOCK;
-  // A CompactRange waits for plans to end, or waits no more.
+  // Counts a CompactRange that waits for plans to end.
   void BeginRangeWait() REQUIRES_STATE_LOCK { ++ranges_.waiting; }
   void EndRangeWait() REQUIRES_STATE_LOCK;
 
@@ -224,20 +226,20 @@ class Family {
 
   // --- values in files of their own ---
 
-  // Of all families; null: none has any, or nothing is to be moved.
+  // The collection of value files, common to all families; null if there are none, or nothing is to be moved.
   const ValueCollectionRef& collection() const REQUIRES_STATE_LOCK { return collection_; }
   void SetCollection(ValueCollectionRef collection) REQUIRES_STATE_LOCK;
 
   // --- what is due ---
 
-  // What everything above comes to, for deciders; valid until the next change.
+  // Returns the state above for the decision rules; valid until the next change.
   FamilyFacts Facts() const REQUIRES_STATE_LOCK;
-  // What the last look found; none: something has changed since.
+  // The result of the last look for work; unset if something has changed since.
   const std::optional<FamilyNeed>& need() const REQUIRES_STATE_LOCK { return need_; }
-  // Finds it anew. Readers of all families had asked for `before` at the last look, and have for `now`; each counts for
-  // an equal part of what is asked of trees.
+  // Looks for work again. The readers of all families had asked for `before` at the last look, and have for `now`; each
+  // family counts an equal part of that for its tree.
   void FindNeed(uint64_t before, uint64_t now, size_t families) REQUIRES_STATE_LOCK;
-  // The picker has found nothing (FamilyNeed::may_compact). There is a need.
+  // Notes that the picker found nothing (FamilyNeed::may_compact). `need` must be set.
   void NoteNothingToCompact(std::optional<SequenceNumber> held_by) REQUIRES_STATE_LOCK;
 
  private:
@@ -252,7 +254,7 @@ class Family {
   std::atomic<const ReadView*> view_{nullptr};
   mutable std::atomic<uint64_t> longest_merge_chain_{0};
   std::shared_ptr<const ReadView> current_ ABSL_GUARDED_BY(database_mutex);
-  // Of the current view and those before it that are still held; the oldest first.
+  // The lives of the current view and of earlier ones that are still held; oldest first.
   std::vector<std::shared_ptr<ViewLife>> views_ ABSL_GUARDED_BY(database_mutex);
   uint64_t views_made_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::deque<ImmutableMemTable> immutables_ ABSL_GUARDED_BY(database_mutex);
@@ -268,17 +270,17 @@ class Family {
   bool sketches_running_ ABSL_GUARDED_BY(database_mutex) = false;
   bool sketches_sought_ ABSL_GUARDED_BY(database_mutex) = false;
   ValueCollectionRef collection_ ABSL_GUARDED_BY(database_mutex);
-  ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);  // of level 0
+  ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);  // for level 0
   ReadWatch tree_reads_ ABSL_GUARDED_BY(database_mutex){0};
   std::optional<FamilyNeed> need_ ABSL_GUARDED_BY(database_mutex);
 };
 
 using FamilyRef = std::shared_ptr<Family>;
 
-// InvalidArgument: a merge of a family that has no operator.
+// InvalidArgument: a merge was written to a family without an operator.
 absl::Status HasNoMergeOperator(const Family& family);
 
-// How the tree of a family with these options is shaped.
+// Returns the shape of the tree of a family with these options.
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning);
 
 }  // namespace sepal

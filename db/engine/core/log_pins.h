@@ -1,6 +1,6 @@
-// The write-ahead logs that are still needed: all from the oldest pinned one on. A memtable pins the oldest log that
-// may hold one of its entries, until those entries are in a table. Anything else that recovery must find in the logs
-// pins them in the same way.
+// The write-ahead logs that are still needed: the oldest pinned one and all later ones. A memtable pins the oldest log
+// that may hold one of its entries, until those entries are in a table. Anything else that recovery must find in the
+// logs pins them in the same way.
 //
 // Guarded by the database mutex. Cost of a change: a step for each distinct log that is pinned.
 #pragma once
@@ -16,12 +16,12 @@ namespace sepal {
 
 class LogPins {
  public:
-  // The holder keeps the number of the log that it pins; 0: none. It takes `log` in place of that one.
+  // Moves a pin to `log`. The holder keeps the number of the log that it pins, 0 if none, in `pin`.
   void Move(FileNumber* pin, FileNumber log);
   void Release(FileNumber* pin) { Move(pin, FileNumber()); }
 
-  // The oldest log that stays needed once the pins in `gone`, which are held now, are released; the highest possible
-  // number if none does.
+  // Returns the oldest log that stays needed once the pins in `gone`, which are held now, are released; the highest
+  // possible number if none stays needed.
   FileNumber OldestWithout(std::span<const FileNumber> gone) const;
 
  private:
@@ -29,7 +29,7 @@ class LogPins {
     FileNumber log;
     size_t pins;
   };
-  std::vector<Pinned> pinned_;  // ascending, each with at least one
+  std::vector<Pinned> pinned_;  // ascending, each with a count of at least one
 };
 
 }  // namespace sepal

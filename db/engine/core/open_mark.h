@@ -1,5 +1,5 @@
-// Whether calls on a database are served: until it is closed, and only in the process that opened it. In a child made
-// by `fork` the threads are missing for which a call may wait, and the files are the parent's.
+// Whether calls on a database are served: until it is closed, and only in the process that opened it. A child made by
+// `fork` lacks the threads that a call may wait for, and the files belong to the parent.
 //
 // Safe for concurrent use. Cost of a look: two loads and a comparison.
 #pragma once

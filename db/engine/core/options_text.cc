@@ -30,7 +30,7 @@ constexpr std::string_view kSpaces = " \t\r";
 
 // --- names ---
 
-// Calls visit(name, field) for each option of the database that a text can say; field(options) is its value.
+// Calls visit(name, field) for each option of the database that a text can set; field(options) is its value.
 template <class Visit>
 void ForEachDatabaseOption(Visit visit) {
   visit(
@@ -125,8 +125,8 @@ std::string Quoted(std::string_view bytes) {
   return text + "\"";
 }
 
-// What stands in the quotes that `text` begins with, which then are taken off it; nullopt if they are not closed, or
-// hold what is no escape.
+// Takes a quoted string off the beginning of `text` and returns its bytes; nullopt if it is not closed or has a bad
+// escape.
 std::optional<std::string> TakeQuoted(std::string_view* text) {
   std::string bytes;
   for (size_t i = 1; i < text->size(); ++i) {
@@ -151,7 +151,7 @@ std::optional<std::string> TakeQuoted(std::string_view* text) {
   return std::nullopt;
 }
 
-// A value as text, and back: nullopt for what is none, or does not fit.
+// Convert a value to text and back; nullopt for text that is no such value, or does not fit.
 std::string TextOf(bool value) { return value ? "true" : "false"; }
 std::string TextOf(const std::string& value) { return Quoted(value); }
 std::string TextOf(CompressionKind value) { return std::string(Name(value)); }
@@ -203,7 +203,7 @@ bool Take(std::string_view text, double* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(*value);
 }
-// With a unit of 1024, or none.
+// Parses a number, with an optional unit of 1024 (KiB, MiB, ...).
 template <class Number>
 requires std::is_integral_v<Number>
 bool Take(std::string_view text, Number* value) {
@@ -357,7 +357,7 @@ class TextReader {
                                  nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
 
-  // A message about options of the database begins with the name of one.
+  // Adds the line to a message about options of the database, which begins with the name of an option.
   absl::Status AtItsLine(const absl::Status& status) {
     if (status.ok()) return status;
     const std::string_view message = ToStd(status.message());
@@ -369,14 +369,14 @@ class TextReader {
   }
 
   Options options_;
-  ColumnFamilyOptions* family_ = nullptr;  // null: above the first section
+  ColumnFamilyOptions* family_ = nullptr;  // null above the first section
   int line_ = 0;
   std::set<std::string> sections_;             // by the family's name
-  std::set<std::string> said_;                 // in this section
+  std::set<std::string> said_;                 // names that were set in this section
   std::map<std::string, int> database_lines_;  // of the options above the first section
 };
 
-// A link is followed: files beside programs are often links.
+// Follows a link, as files beside programs are often links.
 std::filesystem::path Resolved(const FileSystem* files, std::string_view path) {
   if (files != FileSystem::Posix()) return path;
   std::error_code error;

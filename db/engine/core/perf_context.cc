@@ -10,7 +10,7 @@ namespace sepal {
 
 namespace {
 
-uint64_t Since(uint64_t now, uint64_t begin) { return now >= begin ? now - begin : 0; }  // less: Statistics::Reset
+uint64_t Since(uint64_t now, uint64_t begin) { return now >= begin ? now - begin : 0; }  // less after Statistics::Reset
 
 }  // namespace
 

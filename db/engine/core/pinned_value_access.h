@@ -1,4 +1,4 @@
-// How the engine fills a PinnedValue.
+// The engine's access to the inside of a PinnedValue.
 #pragma once
 
 #include <string_view>

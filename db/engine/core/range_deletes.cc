@@ -9,7 +9,7 @@ std::shared_ptr<const void> RangeDeletes::Stand(SequenceNumber visible) const {
     MutexLock lock(&readers_->mutex);
     ++readers_->standing[visible];
   }
-  // In a child made by `fork` the mutex may be held by a thread that is not there.
+  // In a forked child, a thread that does not exist there may hold the mutex.
   return {readers_.get(), [readers = readers_, visible, generation = fork_generation_](const void*) mutable {
             if (ForkGeneration() != generation) return LeakAfterFork(std::move(readers));
             MutexLock lock(&readers->mutex);

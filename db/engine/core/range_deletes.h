@@ -1,8 +1,8 @@
-// Of one family: whether range tombstones may cover its entries, and at which sequence numbers their readers stand.
+// For one family: whether range tombstones may cover its entries, and at which sequence numbers its readers read.
 //
-// Law: a range tombstone of a memtable is left out for the sake of a newer one only if no reader can stand between the
-// two. Readers are inside an epoch guard, under which they loaded what they see, or they hold a snapshot, or they have
-// said where they stand.
+// Law: a range tombstone of a memtable may be left out in favour of a newer one only if no reader reads between the
+// two. A reader is inside the epoch guard under which it loaded its view, or it holds a snapshot, or it has registered
+// its sequence number with Stand.
 #pragma once
 
 #include <atomic>
@@ -25,21 +25,22 @@ class RangeDeletes {
   RangeDeletes(const RangeDeletes&) = delete;
   RangeDeletes& operator=(const RangeDeletes&) = delete;
 
-  // Whether there are any. Set before the first one is visible, and for good. Safe for concurrent use.
+  // Whether there are any range tombstones. Set before the first one is visible, and never unset. Safe for concurrent
+  // use.
   bool any() const { return any_.load(std::memory_order_relaxed); }
   void Begin() { any_.store(true, std::memory_order_relaxed); }
 
-  // Held while a flush takes over range tombstones of tables, until they are in its own, and while such tables are
-  // removed because they cover nothing. What was removed in between would come back, and cover what lost its sequence
-  // number meanwhile. Taken before the mutexes of edits and of the database.
+  // Held while a flush takes over range tombstones of tables, until they are in its own table, and while tables of
+  // range tombstones that cover nothing are removed. Otherwise a removed tombstone could return, and cover entries
+  // whose sequence numbers have become 0 meanwhile. Taken before the edit mutex and the database mutex.
   Mutex* tables_mutex() ABSL_LOCK_RETURNED(tables_mutex_) { return &tables_mutex_; }
 
-  // For a reader that goes on beyond the epoch guard under which it loaded `visible`: it stands there until the result
-  // goes. Inside that guard. Safe for concurrent use.
+  // For a reader that goes on after the epoch guard under which it loaded `visible`: registers that number until the
+  // result is destroyed. Called inside that guard. Safe for concurrent use.
   std::shared_ptr<const void> Stand(SequenceNumber visible) const;
 
-  // Where readers may stand, without those at snapshots: ascending, the last being one that no reader to come, nor one
-  // inside a guard, stands below. `published`: what every new reader sees. One thread at a time.
+  // Returns the sequence numbers at which readers may read, except for snapshots: ascending; no later reader, and none
+  // inside a guard now, reads below the last. `published`: what every new reader sees. One thread at a time.
   std::vector<SequenceNumber> Standing(EpochDomain* epochs, SequenceNumber published);
 
  private:
@@ -49,14 +50,14 @@ class RangeDeletes {
   };
   struct Settling {
     SequenceNumber published;
-    uint64_t stamp;  // of the epochs, taken after it was published
+    uint64_t stamp;  // of the epochs, taken after `published` was visible
   };
 
   Mutex tables_mutex_;
   std::atomic<bool> any_{false};
   const std::shared_ptr<Readers> readers_ = std::make_shared<Readers>();
   const uint64_t fork_generation_ = WatchForks();
-  // No reader inside a guard, or to come, stands below it; and what will be the next such number.
+  // No reader inside a guard, and no later one, reads below `settled_`; `settling_` will be the next such number.
   SequenceNumber settled_;
   std::optional<Settling> settling_;
 };

@@ -15,9 +15,9 @@
 namespace sepal {
 namespace {
 
-// Two flushes of one database at a time at most, and what writers need meanwhile.
+// One database runs at most two flushes at a time; the third thread prepares what writers need meanwhile.
 constexpr int kSharedFlushThreads = 3;
-// Of the limit, the active memtables of all databases.
+// The part of the limit that the active memtables of all databases may take.
 constexpr size_t kMemtablesPart = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The inside of what databases share, for those that do.
+// The implementation of the resources that databases share.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,11 @@
 
 namespace sepal {
 
-// Members are destroyed in the reverse of their order: the executor first, then what its last tasks may still be
-// leaving.
+// Members are destroyed in reverse order: the executor goes first, then what its last tasks may still be using.
 struct SharedResources::Impl {
-  uint64_t generation = 0;  // of forks
+  uint64_t generation = 0;  // the fork generation that made this
   std::shared_ptr<SharedMemory> memory;
-  std::unique_ptr<Executor> own_executor;  // null: the user's
+  std::unique_ptr<Executor> own_executor;  // null if the user gave one
   Executor* executor = nullptr;
   std::unique_ptr<FairExecutor> fair;
   std::shared_ptr<TaskGroup> tasks;
@@ -24,9 +23,9 @@ struct SharedResources::Impl {
 
 struct SharedResourcesAccess {
   static const SharedResources::Impl& Of(const SharedResources& shared) { return *shared.impl_; }
-  // FailedPrecondition in a child made by `fork`; InvalidArgument for options that cannot be combined with it.
+  // FailedPrecondition in a forked child; InvalidArgument for options that cannot be combined with `shared`.
   static absl::Status Check(const Options& options);
-  // With the limit that counts. As they are, where nothing is shared.
+  // Returns the options with the limits of the shared memory; unchanged if nothing is shared.
   static Options WithLimits(const Options& options);
 };
 

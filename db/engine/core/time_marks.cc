@@ -7,7 +7,7 @@ namespace sepal {
 
 namespace {
 
-// By how much the wall clock may be ahead, at the cost of that much of a history.
+// How far ahead the wall clock may run; a history may lose that much by it.
 uint64_t MostAhead(uint64_t history_millis) { return std::min(RemovalTime::kMostAheadMillis, history_millis / 8); }
 
 }  // namespace
@@ -30,7 +30,7 @@ void TimeMarkList::Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber 
   forgotten_.insert(forgotten_.end(), marks_.begin(), first);
   marks_.erase(marks_.begin(), first);
   if (rows.empty() || marks_.empty()) return;
-  // A mark may have come back to an accepted clock whose row is still ahead.
+  // A mark may have been put back to an accepted clock while its row was not.
   uint64_t latest = UINT64_MAX;
   for (auto mark = marks_.rbegin(); mark != marks_.rend(); ++mark) {
     latest = mark->unix_millis = std::min(mark->unix_millis, latest);
@@ -39,7 +39,7 @@ void TimeMarkList::Restore(const std::vector<TimeMarkRow>& rows, SequenceNumber 
   due_millis_.store(marks_.back().unix_millis + kPeriodMillis, std::memory_order_relaxed);
 }
 
-// It is in no row, so that it puts off no mark that is to be in one.
+// This mark is in no row, so it must not delay the next mark that gets one.
 void TimeMarkList::Begin(SequenceNumber visible) {
   MutexLock lock(&mutex_);
   const RemovalTime::Clocks now = Clocks();
@@ -113,7 +113,7 @@ void TimeMarkList::Forget(SequenceNumber floor) {
       std::partition_point(marks_.begin(), marks_.end(), [&](const TimeMark& mark) { return mark.sequence < floor; });
   if (end != marks_.begin()) --end;
   for (auto mark = marks_.begin(); mark != end; ++mark) {
-    // The mark of Begin may have the number of the first row, which stays.
+    // The mark of Begin may share its number with the first row's mark, whose row must stay.
     if (mark + 1 == marks_.end() || (mark + 1)->sequence != mark->sequence) forgotten_.push_back(*mark);
   }
   marks_.erase(marks_.begin(), end);
@@ -131,8 +131,8 @@ void TimeMarkList::DropForgotten(size_t count) {
   forgotten_.erase(forgotten_.begin(), end);
 }
 
-// A mark that comes back is not early: what it says was visible was visible by now. The row of the newest is written in
-// any case, for the time that has passed.
+// Putting a mark back does not make it too early: what it records as visible is visible by now. The newest mark's row
+// is written in any case, to record the time that has passed.
 std::vector<TimeMarkRow> TimeMarkList::AcceptClock() {
   std::vector<TimeMarkRow> changed;
   MutexLock lock(&mutex_);

@@ -35,7 +35,7 @@ class CheckpointWriter {
   absl::Status Run() {
     FileSystem* const files = source_.core->world.file_system;
     if (!options_.base.empty()) RETURN_IF_ERROR(ReadBase(files));
-    // A missing directory goes again with a failure.
+    // A directory that is created here is removed again after a failure.
     absl::StatusOr<std::unique_ptr<Directory>> present = files->OpenDirectory(path_, /*create=*/false);
     made_directory_ = absl::IsNotFound(present.status());
     if (made_directory_) present = files->OpenDirectory(path_, /*create=*/true);
@@ -53,7 +53,7 @@ class CheckpointWriter {
   }
 
  private:
-  // What tables the base has.
+  // Reads which tables the base has.
   absl::Status ReadBase(FileSystem* files) {
     ASSIGN_OR_RETURN(base_, files->OpenDirectory(options_.base, /*create=*/false));
     ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(base_.get()));
@@ -85,14 +85,14 @@ class CheckpointWriter {
     RETURN_IF_ERROR(target_->Sync());
     const FileNumber manifest = source_.new_file_number();
     ManifestContents snapshot = Snapshot(manifest.next(), flushed);
-    // One that cannot be made removes itself.
+    // A failed Create removes its file.
     ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> writer,
                      ManifestWriter::Create(target_.get(), manifest, source_.database_id, &snapshot, /*old=*/nullptr));
     made_.push_back(ManifestFileName(manifest));
     return writer->Close();
   }
 
-  // `flushed`: of each family's memtables; it must outlive the snapshot.
+  // `flushed`: the tables of each family's memtables; it must outlive the snapshot.
   ManifestContents Snapshot(FileNumber next_file_number, const std::vector<std::vector<AddedTable>>& flushed) const {
     VersionEdit head;
     head.database_id = source_.database_id;
@@ -133,7 +133,7 @@ class CheckpointWriter {
     context.directory = target_.get();
     const std::vector<SequenceNumber> standing =
         StandingThrough(SequencesOf(source_.snapshots), part.schema.SettledThrough(source_.last));
-    // A table that is not finished removes itself.
+    // An unfinished table removes itself.
     ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
                      FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = standing}));
     for (const TableMetadata& table : tables) {
@@ -144,8 +144,8 @@ class CheckpointWriter {
     return flushed;
   }
 
-  // Brings over the value files that tables refer to. Beside a writer they may have what is not durable, so that a link
-  // is not enough.
+  // Takes the value files that tables refer to. Read-only beside a writer, the files may have contents that are not
+  // durable, so they are copied, not linked.
   absl::Status TakeValues(const std::vector<std::vector<AddedTable>>& flushed) {
     std::set<FileNumber> files;
     const auto take = [&files](const TableMetadata& table) {
@@ -167,14 +167,14 @@ class CheckpointWriter {
     return options_.verify && !files.empty() ? VerifyAllValues(flushed) : absl::OkStatus();
   }
 
-  // Whether the base has this value file as it is here. What was written of one never changes.
+  // Returns whether the base has the same value file. Its bytes, once written, never change.
   bool BaseHasValues(const std::string& name) const {
     if (base_ == nullptr) return false;
     const std::optional<std::string> there = BeginningOf(base_.get(), name);
     return there.has_value() && there == BeginningOf(source_.core->directory.get(), name);
   }
 
-  // Of a value file: its size, and the header, which has a random id. Nullopt: it cannot be read.
+  // Returns a value file's size and its header, which has a random id; nullopt if it cannot be read.
   static std::optional<std::string> BeginningOf(Directory* directory, const std::string& name) {
     const absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory->OpenForRead(name);
     if (!file.ok()) return std::nullopt;
@@ -219,7 +219,7 @@ class CheckpointWriter {
     return Copy(from, name, size, FileUseKind::kValues);
   }
 
-  // Brings a table over: it is immutable, so a link is as good as a copy.
+  // Takes a table: it is immutable, so a link is as good as a copy.
   absl::Status TakeTable(const Family& family, const TableMetadata& table) {
     const std::string name = TableFileName(table.number);
     Directory* const from = source_.core->directory.get();
@@ -239,12 +239,12 @@ class CheckpointWriter {
     if (!options_.verify) return absl::OkStatus();
     const absl::Status whole = Verify(target_.get(), family, table);
     if (!absl::IsDataLoss(whole)) return whole;
-    // The copy goes away: whose damage it is has to be told of the original, if it is there.
+    // The copy is removed, so damage is reported for the original if the original has it.
     RETURN_IF_ERROR(Verify(from, family, table));
     return whole;
   }
 
-  // False where it cannot be done: another file system, or one without links.
+  // Returns false if linking is not possible: on another file system, or one without links.
   bool Link(Directory* from, const std::string& name, const std::string& new_name) {
     if (!from->capabilities().hard_link || !from->Link(name, *target_, new_name).ok()) return false;
     made_.push_back(new_name);
@@ -284,7 +284,7 @@ class CheckpointWriter {
     return out->Close();
   }
 
-  // The manifest goes first: without it the rest is no database.
+  // The manifest is removed first: without it the other files are no database.
   void RemoveAll() {
     for (auto it = made_.rbegin(); it != made_.rend(); ++it) target_->Remove(*it).IgnoreError();
     target_->Sync().IgnoreError();
@@ -300,7 +300,7 @@ class CheckpointWriter {
   std::unique_ptr<Directory> base_;
   std::map<uint64_t, TableMetadata> base_tables_;  // by table id
   uint64_t done_bytes_ = 0, total_bytes_ = 0;
-  std::vector<std::string> made_;  // by this call: another may write to the same directory
+  std::vector<std::string> made_;  // by this call, as another process may write to the same directory
 };
 
 }  // namespace

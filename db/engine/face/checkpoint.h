@@ -1,11 +1,11 @@
-// Writes what a database holds at one moment to another directory, as a database of its own.
+// Writes a database's contents at one moment to another directory, as a database of its own.
 //
-// Order, and why: tables first, synced, then the directory, then the manifest, which is sealed, synced and named last.
-// Until then the directory holds tables without a manifest, which opening refuses; so a crash leaves a whole checkpoint
-// or none. There is no log: the memtables' entries go to tables of the checkpoint.
+// The tables are written and synced first, then the directory is synced, then the manifest is written, sealed, synced
+// and named. Until then the directory has tables without a manifest, which an opening refuses; so a crash leaves a
+// whole checkpoint or none. There is no log: the memtables' entries go to tables of the checkpoint.
 //
-// A table of the source is taken for one of the base checkpoint by its table id, size and footer checksum: names may
-// have been given twice.
+// A table is taken from the base checkpoint if its table id, size and footer checksum are equal; names are not enough,
+// as they may have been reused.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@
 
 namespace sepal {
 
-// One family at the moment of the checkpoint. Nothing is added to its memtables any more.
+// One family at the moment of the checkpoint. Its memtables do not change any more.
 struct CheckpointFamily {
   FamilyRef family;
   VersionRef version;
@@ -40,13 +40,13 @@ struct CheckpointSource {
   SequenceNumber last;
   std::vector<CheckpointFamily> families;
   std::vector<KeptSnapshot> snapshots;
-  // Numbers that the source never uses.
+  // Returns numbers that the source never uses.
   std::function<FileNumber()> new_file_number;
-  // What tables of a family are written with, but for the directory.
+  // Returns the context for writing tables of a family; the directory is replaced.
   std::function<TableOutputContext(const Family& family)> output_context;
 };
 
-// AlreadyExists if `path` holds anything. Aborted if a table is gone that a writer elsewhere removed.
+// AlreadyExists if `path` is not empty. Aborted if the writer has removed a table beside a read-only database.
 absl::Status WriteCheckpoint(const CheckpointSource& source, std::string_view path, const CheckpointOptions& options);
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-// The calls on databases that are not open.
+// Functions on databases that are not open.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
   const auto open = [&]() -> absl::StatusOr<DatabaseParts> {
     Options there = options;
     {
-      // Its lock goes before the second try.
+      // The first opening's lock is released before the second try.
       Opening opening(options, tuning, directory);
       absl::StatusOr<DatabaseParts> opened = opening.Run();
       if (!opening.logs_elsewhere().has_value()) return opened;
@@ -64,8 +64,8 @@ absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
 
-// Of the database in `directory`, whose manifest is still there. Nothing is removed if any log is, or may be,
-// another's.
+// Removes the logs of the database in `directory`, whose manifest still exists. Removes nothing if any log belongs, or
+// may belong, to another database.
 absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Directory* directory,
                                  std::string_view path) {
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(files, options, path));
@@ -90,12 +90,12 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
     if (of_a_log) RETURN_IF_ERROR((*log_directory)->Remove(entry.name));
   }
   RETURN_IF_ERROR(RemoveIfThere(log_directory->get(), kLockFileName));
-  // Before the manifest goes, which says that they are its own.
+  // Synced before the manifest is removed, because the manifest proves that the logs are the database's own.
   return (*log_directory)->Sync();
 }
 
-// With the lock, whose file goes last, after the guard. Who had it before may have made and removed files until then.
-// Without a manifest, what a crash leaves of it is no database that lacks tables.
+// Called with the lock held; the lock file goes last, after the guard. Lists again, because the previous holder may
+// have changed files until then. The manifest goes first, so that a crash never leaves a database that lacks tables.
 absl::Status RemoveDatabaseFiles(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   for (const bool manifests : {true, false}) {
@@ -112,7 +112,7 @@ absl::Status RemoveDatabaseFiles(Directory* directory) {
   return directory->Sync();
 }
 
-// The file that a repair has put aside under `name`, perhaps as the second or a later one of its name.
+// Parses the name of a file that a repair has put aside, possibly with a number appended to make it unique.
 std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
   const size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
@@ -120,11 +120,11 @@ std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
 }
 
 struct PutAside {
-  std::unique_ptr<Directory> directory;  // null: there is nothing
+  std::unique_ptr<Directory> directory;  // null if nothing was put aside
   std::vector<std::string> names;
 };
 
-// A directory that holds a lock or an info log is a database, and no work of a repair.
+// A directory with a lock or an info log is a database, not the result of a repair.
 absl::StatusOr<PutAside> FindWhatIsPutAside(FileSystem* files, const std::string& lost) {
   absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(lost, /*create=*/false);
   const bool none = absl::IsNotFound(directory.status()) || absl::IsFailedPrecondition(directory.status());
@@ -157,7 +157,7 @@ absl::Status RemoveWhatIsPutAside(FileSystem* files, const std::string& lost, co
   if (found.directory == nullptr) return absl::OkStatus();
   for (const std::string& name : found.names) RETURN_IF_ERROR(RemoveIfThere(found.directory.get(), name));
   RETURN_IF_ERROR(found.directory->Sync());
-  // It stays if anything else lies in it.
+  // It stays if it has other files.
   files->RemoveDirectory(lost).IgnoreError();
   return absl::OkStatus();
 }
@@ -168,7 +168,7 @@ absl::Status DB::Destroy(const Options& given, std::string_view path) {
   const World world = World::From(given.env);
   Options options = given;
   if (given.log_directory.empty()) {
-    // Logs that are gone, or may be those of another copy, are left alone.
+    // Logs that are gone, or may belong to another copy, are left alone.
     options.log_directory = FindLogDirectory(world.file_system, path, "").value_or("");
   }
   absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
@@ -178,7 +178,7 @@ absl::Status DB::Destroy(const Options& given, std::string_view path) {
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory->get()));
   if (any) {
     const absl::StatusOr<std::unique_ptr<DirectoryLock>> lock = (*directory)->Lock(kLockFileName);
-    // Another has destroyed it meanwhile, and the directory is gone.
+    // Another process has destroyed the database meanwhile, and the directory is gone.
     if (absl::IsNotFound(lock.status())) return absl::OkStatus();
     RETURN_IF_ERROR(lock.status());
     const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
@@ -188,7 +188,7 @@ absl::Status DB::Destroy(const Options& given, std::string_view path) {
     RETURN_IF_ERROR(RemoveDatabaseFiles(directory->get()));
   }
   directory->reset();
-  // It stays if anything else lies in it.
+  // It stays if it has other files.
   world.file_system->RemoveDirectory(path).IgnoreError();
   return absl::OkStatus();
 }

@@ -72,8 +72,8 @@ Engine::~Engine() {
   }
 }
 
-// The threads, jobs and tasks are the parent's, and locks may be held by those that are not here. The directory's lock
-// is shared as long as the child has its file open.
+// The threads, jobs and tasks belong to the parent, and missing threads may hold locks. The directory's lock is shared
+// as long as the child has its file open.
 void Engine::LetGoInChild() {
   state_->directory_lock.reset();
   LeakAfterFork(std::tuple(std::move(flush_for_others_), std::move(gate_), std::move(background_), std::move(pipeline_),
@@ -82,7 +82,7 @@ void Engine::LetGoInChild() {
                            std::move(transactions_), core_));
 }
 
-// --- who may call ---
+// --- checks of calls ---
 
 absl::Status Engine::CheckWritable() const {
   RETURN_IF_ERROR(CheckOpen());
@@ -102,7 +102,7 @@ Family* Engine::FindByHandle(const ColumnFamily& family) const {
   return handle.family().get();
 }
 
-// What refuses a call stays true.
+// A reason to refuse a call never goes away, so it can be determined later.
 absl::Status Engine::Refusal(const ColumnFamily& family) const {
   RETURN_IF_ERROR(CheckOpen());
   const auto& handle = static_cast<const FamilyHandle&>(family);
@@ -158,11 +158,11 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
 
 namespace {
 
-// A thread keeps no larger buffer for its writes.
+// The largest buffer that a thread keeps for its writes.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
-// An empty batch, whose memory the thread's next write uses again, so that a write allocates nothing. It is taken out
-// while in use, as a listener or a file system of the caller may write to another database meanwhile.
+// An empty batch whose memory is reused by the thread's next write, so that a write allocates nothing. It is taken out
+// while in use, because a listener or a user's file system may write to another database meanwhile.
 class KeptBatch {
  public:
   KeptBatch() : kept_(OfThread()), bytes_(std::move(kept_)) { bytes_.assign(kBatchHeaderBytes, '\0'); }
@@ -189,7 +189,7 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
                               const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
-  // Before anything of that size is copied.
+  // Checked before anything of that size is copied.
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
   if (value.size() >= core_->values.least_separated() && Separates(*resolved, kind, value)) [[unlikely]]
     return PutSeparated(*resolved, key, value, /*expiry_millis=*/0, options);
@@ -343,9 +343,9 @@ absl::StatusOr<FamilyRef> Engine::AddFamily(ColumnFamilyId id, std::string_view 
   if (options.ttl.count() > 0) core_->expiry.NoteTtl();
   core_->values.NoteFamily(options.separate_from);
   if (family->history.on()) core_->time_marks.Begin(now);
-  pipeline_->AddFamily(family);  // first: who finds it may write to it
+  pipeline_->AddFamily(family);  // done first, as a thread that finds the family may write to it
   VersionEdit edit = DescribeFamily(*family, schema, SequenceNumber(0));
-  edit.flushed_through.clear();  // of nothing
+  edit.flushed_through.clear();  // a new family has flushed nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();
     family->BeginLog(log_->Live().back().number, &state_->log_pins);
@@ -368,14 +368,14 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   }
   RETURN_IF_ERROR(transactions_->prepared.BeginDrop(family->id, family->name));
   const absl::Cleanup end_drop = [&] { transactions_->prepared.EndDrop(family->id); };
-  // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
+  // Earlier writes, such as a copy of the family's contents, must be durable before the drop is.
   RETURN_IF_ERROR(pipeline_->Sync());
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return NotOpen();
-  RETURN_IF_ERROR(family->CheckThere());  // another may have dropped it first
+  RETURN_IF_ERROR(family->CheckThere());  // another thread may have dropped it first
   VersionEdit edit;
   edit.dropped_families.push_back(family->id);
-  // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.
+  // Until the edit is durable, the family exists for writers, flushes, and the next manifest.
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();
     state_->families.erase(family->id.value());
@@ -384,7 +384,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   }));
   pipeline_->RemoveFamily(family->id);
   core_->AskToRemoveUnusedFiles();
-  // For its sake writers are slowed no longer.
+  // The family no longer counts when writers are slowed.
   StateLock lock(state_.get());
   background_->scheduler()->Schedule();
   return absl::OkStatus();
@@ -411,7 +411,7 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
 
 // --- the end ---
 
-// No lock is held while jobs and syncs are waited for.
+// No lock is held while waiting for jobs and syncs.
 absl::Status Engine::Close() {
   if (core_->Forked()) return NotOpen();
   {
@@ -439,7 +439,7 @@ absl::Status Engine::CloseParts() {
   if (core_->member != nullptr) core_->member->FlushBy(nullptr);
   background_->Close();
   preparing_->Close();
-  // After an error the directory may be another's.
+  // After an error the directory may belong to another process.
   if (state_->Error().ok()) log_->DiscardNextFile();
   absl::Status status = background_->FlushUnlogged();
   KeepFirst(&status, state_->Error());
@@ -452,9 +452,9 @@ absl::Status Engine::CloseParts() {
     if (status.ok()) log_->RemoveRing();
   }
   KeepFirst(&status, catalog_->Close());
-  // What readers looked at when the last job ended may be free by now.
+  // What readers used when the last job ended may be free now.
   core_->epochs.Collect();
-  // After an error the directory may be another's.
+  // After an error the directory may belong to another process.
   if (status.ok()) core_->deleter->Run();
   core_->deleter->Stop();
   core_->values.fresh().EndFile();

@@ -1,4 +1,4 @@
-// The database: public calls, each as the list of its steps.
+// The database: its public calls, each as a list of steps.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@
 
 namespace sepal {
 
-// A user's handle of a family. Knows its database, so that a handle of another one is refused.
+// A user's handle of a family. Knows its database, so that another database refuses it.
 class FamilyHandle final : public OwnedFamily {
  public:
   FamilyHandle(std::shared_ptr<Core> core, uint64_t database_id, FamilyRef family)
@@ -39,7 +39,7 @@ class FamilyHandle final : public OwnedFamily {
   const Core* core() const { return core_.get(); }
   const std::shared_ptr<Core>& shared_core() const { return core_; }
   const FamilyRef& family() const { return family_; }
-  // InvalidArgument, for a call of another database.
+  // Returns the InvalidArgument of a call on another database.
   absl::Status IsOfAnother() const {
     return absl::InvalidArgumentError(
         absl::StrFormat("the handle of column family \"%s\" belongs to another database", name()));
@@ -133,7 +133,7 @@ class Engine final : public DB, private TransactionHost {
   absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
 
  private:
-  // The family that a call means; null: the call is refused, and Refusal says why.
+  // Returns the family that a call means; null if the call is refused, for the reason that Refusal returns.
   Family* Find(const ColumnFamily& family) const {
     if (!core_->open_mark.IsOpen()) [[unlikely]]
       return nullptr;
@@ -145,13 +145,13 @@ class Engine final : public DB, private TransactionHost {
   absl::Status Refusal(const ColumnFamily& family) const;
   absl::StatusOr<Family*> Resolve(const ColumnFamily& family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily& family) const;
-  // Writes of puts that expire (engine_expiry.cc).
+  // Writes of expiring puts (engine_expiry.cc).
   absl::Status PutExpiring(const ColumnFamily& family, std::string_view key, std::string_view value,
                            const WriteOptions& options);
-  // Writes a put that expires then, whose family, size and expiry have been checked.
+  // Writes an expiring put, whose family, size and expiry have been checked.
   absl::Status WriteExpiring(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
                              const WriteOptions& options);
-  // Checks that no put of a user's batch has expired, where that was not checked before, and has the manifest say that
+  // Checks that no put of a user's batch has expired, unless that was checked before, and records in the manifest that
   // puts may expire.
   absl::Status AdmitExpiry(const WriteBatch& batch);
   // The batch with the times at which its puts expire by their families' times to live.
@@ -160,24 +160,24 @@ class Engine final : public DB, private TransactionHost {
   // 0: the put does not expire.
   absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
   absl::Status AllowExpiry() override;
-  // Values of puts that go to value files (engine_values.cc).
+  // Puts whose values go to value files (engine_values.cc).
   static bool Separates(const Family& family, ValueKind kind, std::string_view value) {
     const size_t from = family.options.separate_from;
     return MayBeSeparated(kind) && from != 0 && value.size() >= from;
   }
-  // Where writes are refused or held back, before anything is written of their values.
+  // Waits, or refuses the write, before any of its values is written.
   absl::Status AllowValues(uint64_t value_bytes, const WriteOptions& options) EXCLUDES_STATE_LOCK;
-  // The stored bytes of values, of which `compressed` says whether any is.
+  // Appends stored values to a value file; `compressed` says whether any of them is compressed.
   absl::StatusOr<ValueWriter::Place> AppendStored(std::string_view bytes, bool compressed);
   // `expiry_millis`: 0 for a put that does not expire.
   absl::Status PutSeparated(const Family& family, std::string_view key, std::string_view value, uint64_t expiry_millis,
                             const WriteOptions& options);
-  // Puts of values that come in parts (engine_streams.cc): of one that is short, and into a file.
+  // Puts of values that come in parts (engine_streams.cc): short ones, and those that go to a file.
   absl::Status PutGathered(const ColumnFamily& family, std::string_view key, uint64_t value_bytes, ValueSource& source,
                            const WriteOptions& options);
   absl::StatusOr<ValueWriter::Written> WriteStream(uint64_t value_bytes, ValueSource& source);
-  // The batch with references to what it has of such values; those, and the value files, to be held until it is
-  // committed.
+  // A batch with references in place of its separated values, with those references, and with the value files, which
+  // must be held until it is committed.
   struct Separated {
     std::string batch;
     std::vector<ValueReference> values;
@@ -185,29 +185,29 @@ class Engine final : public DB, private TransactionHost {
   };
   class ValueGroup;
   absl::StatusOr<Separated> Separate(std::string_view batch, const WriteOptions& options);
-  // Of a batch that was not committed, for certain.
+  // Called if the batch was certainly not committed.
   void TakeBack(const Separated& separated);
-  // After a commit whose outcome is not known, nothing that it may refer to is removed.
+  // After a commit with an unknown outcome, keeps everything that the batch may refer to.
   void KeepIfInDoubt(const absl::Status& committed, const Separated& separated);
-  // Commit, of a batch as users make them.
+  // Commits a batch as users make them.
   absl::Status CommitAny(std::string_view batch, const WriteOptions& options);
-  // The view as of now, beyond the call; of all families, together.
+  // Return the current view, for use beyond the call: of one family, or of all at the same moment.
   absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
   std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;
   std::shared_ptr<FamilyHandle> NewHandle(FamilyRef family) const {
     return std::make_shared<FamilyHandle>(core_, catalog_->identity().database_id, std::move(family));
   }
-  // Makes the family of a new id, and the manifest say so.
+  // Creates a family with a new id, and records it in the manifest.
   absl::StatusOr<FamilyRef> AddFamily(ColumnFamilyId id, std::string_view name, const ColumnFamilyOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
-  // The database's own rows (engine_system.cc). From then on batches may have some.
+  // Makes the system family (engine_system.cc). After this, batches may have the database's own rows.
   absl::Status AllowSystemRows() override ABSL_LOCKS_EXCLUDED(admin_mutex_);
-  // As of now; nullopt: there is none of that name.
+  // Returns the current row, or nullopt if there is none of that name.
   absl::StatusOr<std::optional<std::string>> ReadSystemRow(SystemRowKind kind, std::string_view name);
   // Calls `look` with each row of that kind, as of one moment, in the order of their names.
   absl::Status VisitSystemRows(SystemRowKind kind,
                                const std::function<absl::Status(std::string_view name, std::string_view value)>& look);
-  // Null: there is none yet.
+  // Null until there is one.
   std::shared_ptr<FamilyHandle> SystemFamily() const EXCLUDES_STATE_LOCK;
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
@@ -219,9 +219,9 @@ class Engine final : public DB, private TransactionHost {
   void JoinGroup();
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;
-  // Drops named snapshots that have expired, where this may be written.
+  // Drops expired named snapshots, if the database may be written.
   void DropExpired() ABSL_LOCKS_EXCLUDED(admin_mutex_);
-  // Looks for a part of a MultiGet's keys, and hands over what there is. `first` keeps the first error.
+  // Looks up some of a MultiGet's keys, and hands over their values. `first` keeps the first error.
   void GetGroup(const KeyGroup& group, std::span<const LookupKey> lookups, GroupLookup* lookup,
                 std::span<PinnedValue> values, std::span<absl::Status> statuses,
                 StatisticsImpl::ThreadCounters* counters, absl::Status* first);
@@ -231,19 +231,18 @@ class Engine final : public DB, private TransactionHost {
   static bool IsOfPast(const ReadOptions& options) {
     return options.as_of_sequence.has_value() || options.as_of_time.has_value();
   }
-  // A read as of a past moment as one of a snapshot, which it holds (engine_history.cc).
+  // A read as of a past moment, turned into one at a snapshot, which it holds (engine_history.cc).
   struct PastRead {
     std::shared_ptr<const Snapshot> snapshot = nullptr;
     ReadOptions options = {};
   };
   absl::StatusOr<PastRead> ReadPast(const Family& family, const ReadOptions& options);
-  // The same of an iterator; or why the options are refused.
+  // The same for an iterator; it has the error if the options are refused.
   std::unique_ptr<Iterator> NewPastIterator(const ColumnFamily& handle, const Family& family,
                                             const ReadOptions& options);
   absl::StatusOr<SequenceNumber> MomentOf(const Family& family, const ReadOptions& options, SequenceNumber visible);
   absl::Status OutOfHistory(const Family& family, std::string_view moment) const;
-  // Reads the time marks that the database has, and sees that there are marks from now on, if any family keeps its
-  // history.
+  // If any family keeps its history, reads the database's time marks and begins to make new ones.
   absl::Status StartHistories();
   absl::Status ReadTimeMarks() ABSL_LOCKS_EXCLUDED(marks_mutex_);
   std::string HistoryText(const Family& family);
@@ -254,32 +253,32 @@ class Engine final : public DB, private TransactionHost {
   static bool FitsBatch(const WriteOptions& options) {
     return !(options.disable_wal && options.sync) && !options.ttl.has_value() && !options.expires_at.has_value();
   }
-  // Why options do not.
+  // Returns the reason why the options do not fit.
   static absl::Status RefuseBatchOptions(const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
-  // The rest of it, for a caller that measures the call; with options that fit.
+  // The rest of Commit, for a caller that measures the call itself and has checked the options.
   absl::Status CommitInline(std::string_view batch, const WriteOptions& options);
   absl::Status CommitWatched(std::string_view batch, const WriteOptions& options);
-  // For transactions, and writes with conditions or beside locks (engine_transaction.cc).
+  // For transactions, and for writes with conditions or in the presence of locks (engine_transaction.cc).
   DB& database() override { return *this; }
   absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) override;
   absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                      bool locked) override;
   absl::Status CheckBatchSize(uint32_t entries, size_t bytes) const override;
-  // The locks of what is prepared (engine_prepared.cc), at an opening.
+  // Takes the locks of prepared transactions at an opening (engine_prepared.cc).
   absl::Status RetakeLocks();
   std::string PreparedText();
-  // Null: there is none.
+  // Null if there is none.
   FamilyRef FamilyOfId(ColumnFamilyId id) const EXCLUDES_STATE_LOCK;
   void BeginLocks() override { pipeline_->BeginLocks(); }
   void EndLocks() override { pipeline_->EndLocks(); }
   uint64_t hash_seed() const override { return catalog_->identity().hash_seed; }
   absl::StatusOr<bool> CommitBesideLocks(std::string_view batch, const WriteOptions& options, LookingCheck* check);
-  // One try, on terms that hold the check. Nullopt: the check wants nothing to be written.
+  // Makes one try, with the check. Nullopt: the check wants nothing to be written.
   absl::StatusOr<std::optional<CommitOutcome>> TryCommit(std::string_view batch, const WriteOptions& options,
                                                          LookingCheck* check, bool locked);
   absl::Status LockAll(std::string_view batch, uint64_t deadline_micros, LockTable::Owner* owner);
-  // Compactions that wait for readers hear of them.
+  // Counts reads for compactions that wait for readers.
   void TellOfReads(uint64_t reads) {
     if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
       HearReads(reads);
@@ -290,10 +289,10 @@ class Engine final : public DB, private TransactionHost {
   }
   void HearReads(uint64_t reads);
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
-  // Counts a lookup in `view` that ended, and hands what it found to the caller.
+  // Counts a finished lookup, and hands its result to the caller.
   absl::Status HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value);
-  // What a read sees, and as of when. Inside an epoch guard only, and no longer than it, or than the snapshot. Without
-  // a view: NoView says why.
+  // What a read sees, and as of when. Valid only inside an epoch guard, or as long as the snapshot. If it has no view,
+  // NoView returns the reason.
   struct ReadPoint {
     const ReadView* view;
     SequenceNumber visible;
@@ -317,22 +316,22 @@ class Engine final : public DB, private TransactionHost {
   std::shared_ptr<TaskGroup> preparing_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WriteAheadLog> log_;
-  std::unique_ptr<LiveReader> live_reader_;  // null where the database is written
+  std::unique_ptr<LiveReader> live_reader_;  // null if the database may be written
   std::unique_ptr<PeriodicTask> follower_;   // likewise
-  // These are null where the database is read-only.
+  // These are null if the database is read-only.
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
-  std::unique_ptr<RepeatedTask> flush_for_others_;  // that share the memory
+  std::unique_ptr<RepeatedTask> flush_for_others_;  // for databases that share the memory
   std::shared_ptr<TransactionContext> transactions_;
   std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
-  bool had_system_rows_ = false;  // when it was opened
+  bool had_system_rows_ = false;  // at the opening
   const bool read_only_;
 
-  Mutex marks_mutex_;  // held while a reader reads marks
+  Mutex marks_mutex_;  // held while time marks are read
 
-  // One creation or drop of a family at a time, and none once closing has begun.
+  // Families are created and dropped one at a time, and not at all once closing has begun.
   Mutex admin_mutex_;
   bool close_begun_ ABSL_GUARDED_BY(admin_mutex_) = false;
   bool close_done_ ABSL_GUARDED_BY(admin_mutex_) = false;

@@ -1,4 +1,4 @@
-// Looking at the database as a whole: properties, sizes, consistency, checksums.
+// Information about the whole database: properties, sizes, consistency, checksums.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/verify_values.h"
@@ -46,7 +46,7 @@ std::string TablesText(const Version& version, ColumnFamilyId id) {
   return out;
 }
 
-// Of tables that are not open, what the options say of their filters.
+// For tables that are not open, reports the filters that the options ask for.
 std::string FiltersText(const Version& version, const FilterPolicy& policy, const StatisticsImpl& statistics) {
   std::string out = absl::StrFormat("expected false positive rate: %.5f\n", policy.ExpectedRate());
   out +=
@@ -95,14 +95,14 @@ std::string OptionsText(const Family& family, const Core& core) {
 }
 
 std::string LogText(const WriteAheadLog& log) {
-  const LogPosition durable = log.Durable();  // before the end, which is never behind it
+  const LogPosition durable = log.Durable();  // read before the end, so that it is not greater
   return absl::StrFormat("records are written %s\nfiles: %d of %s\nnot durable: %s\n", log.ModeText(),
                          log.Live().size(), HumanBytes(log.LiveBytes()),
                          HumanBytes(log.End().value() - durable.value()));
 }
 
 uint64_t EntriesEstimate(const ReadView& view) {
-  // The writer counts on between two looks.
+  // The writer may count on between the two loads, so tombstones are read first.
   const uint64_t tombstones = view.active->TombstoneCount();
   const uint64_t all = view.active->EntryCount();
   uint64_t entries = all - std::min(all, tombstones);
@@ -172,7 +172,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::
     policy = PolicyNow(family.Facts());
     sketches_sought = family.sketches_sought();
   }
-  // What goes through all tables holds nobody up.
+  // Reads of all tables are made without a lock.
   const Version& version = *(*view)->version;
   const auto levels = [&] { return LevelsText(version, policy); };
   const auto filters = [&] { return FiltersText(version, family.options.filter_policy, core_->statistics); };
@@ -228,7 +228,7 @@ absl::StatusOr<Properties> Engine::GetProperties(const ColumnFamily& handle) {
   return properties;
 }
 
-// Those that the database mutex guards.
+// The properties that need the database mutex.
 std::optional<std::string> Engine::PropertyOfState(const Family& family, std::string_view name) const {
   if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
   if (name == "values") return ValuesText(*state_);
@@ -326,7 +326,7 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
   }
   absl::Status first;
   for (const auto& [family, view] : views) {
-    // Of a reader that is open already root, properties and footer are in memory, and not read again.
+    // If the reader is open, its root, properties and footer are in memory and would not be read again.
     FamilyTableOpener opener({core_->directory.get(), /*cache=*/nullptr, &core_->budget, &core_->statistics,
                               core_->read_only, core_->read_mode},
                              family->order);

@@ -1,4 +1,4 @@
-// Reading beside a writer: what a call sees, and how that becomes newer.
+// Reading beside a writer: what a call sees, and how it becomes newer.
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/open/follower.h"
@@ -17,7 +17,7 @@ absl::Status Engine::CatchUp() {
   return live_reader_->CatchUp();
 }
 
-// The view and its number go together: what is older than the number may be missing in the view.
+// The view and its number belong together: the view may lack entries that an older number would need.
 Engine::ReadPoint Engine::PointBesideWriter(const Family& family, const ReadOptions& options) const {
   if (options.snapshot != nullptr) {
     const JointView* const views = SnapshotList::ViewsOf(options.snapshot);
@@ -34,7 +34,7 @@ absl::Status Engine::NoView(const Family& family) const {
 }
 
 void Engine::BeginReading(SequenceNumber last_sequence, Executor* executor) {
-  decltype(state_->named_snapshots) old_names;  // goes after the lock: releases take locks
+  decltype(state_->named_snapshots) old_names;  // released after the lock, because releases take locks
   {
     StateLock lock(state_.get());
     old_names.swap(state_->named_snapshots);

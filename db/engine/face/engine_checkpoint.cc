@@ -1,4 +1,4 @@
-// Checkpoints: the moment is chosen here; checkpoint.cc does the work.
+// Checkpoints: the moment is chosen here, and checkpoint.cc does the work.
 #include <algorithm>
 
 #include "db/engine/face/checkpoint.h"
@@ -25,13 +25,13 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
       part.version = family->version();
       part.schema = family->Schema();
       for (const ImmutableMemTable& immutable : family->immutables()) part.memtables.push_back(immutable.memtable);
-      // Read-only: what the logs hold. Else the active memtables have just been switched.
+      // Read-only, the active memtable has what the logs hold. Otherwise it was just switched.
       if (!family->active()->empty()) part.memtables.push_back(family->active());
     }
   };
   const auto write = [&] {
     const absl::Status status = WriteCheckpoint(source, directory, options);
-    // With these may go the tables that compactions have replaced meanwhile.
+    // Releasing these may release tables that compactions have replaced meanwhile.
     source.families.clear();
     if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
     core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());
@@ -41,7 +41,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
     return live_reader_->BetweenCalls([&] {
       source.features = catalog_->features();
       look(state_->VisibleSequence());
-      // After a call that has failed there is more than readers see.
+      // After a failed call, memtables may have more than readers see.
       for (const CheckpointFamily& part : source.families) {
         for (const auto& memtable : part.memtables) source.last = std::max(source.last, memtable->LastSequence());
       }
@@ -50,7 +50,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   }
   pipeline_->AwaitNextLog();
   RETURN_IF_ERROR(pipeline_->SwitchAll(look));
-  // Nothing is added to the value files that these memtables refer to, and what they have is durable.
+  // The value files that these memtables refer to get no more values, and what they have is durable.
   core_->values.fresh().EndFile();
   core_->values.moved().EndFile();
   RETURN_IF_ERROR(core_->values.fresh().Sync());

@@ -1,4 +1,4 @@
-// Writing what expires (db/engine/core/put_expiry.h).
+// Writes of expiring puts (db/engine/core/put_expiry.h).
 #include "absl/strings/str_format.h"
 #include "db/engine/core/put_expiry.h"
 #include "db/engine/face/engine.h"

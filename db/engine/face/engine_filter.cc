@@ -1,4 +1,4 @@
-// Filters and sketches of the keys that are there.
+// Exports filters, and estimates numbers of keys from sketches.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -15,12 +15,12 @@ namespace sepal {
 
 namespace {
 
-// A filter that was made for so much more than there is costs a second scan rather than the memory.
+// If a filter was made for so many times the number of keys, a second scan makes a smaller one.
 constexpr double kMostRoom = 1.25;
-// The estimate of the number of keys is raised by two standard errors, so that mostly one scan is enough.
+// The estimated number of keys is raised by two standard errors, so that one scan is usually enough.
 constexpr double kMargin = 1 + 2 * HyperLogLog::kStandardError;
 
-// A filter that is being made, in the memory limit.
+// A filter under construction, charged to the memory budget.
 class ChargedFilter {
  public:
   static absl::StatusOr<std::unique_ptr<ChargedFilter>> Make(uint64_t keys, const ExportFilterOptions& options,
@@ -87,7 +87,7 @@ absl::StatusOr<filters::BloomFilter> Engine::ExportFilter(const ColumnFamily& ha
   scan.fill_cache = false;
   scan.keys_only = true;
   if (now != nullptr) scan.snapshot = now.get();
-  // Where only some keys are shown, or sketches do not say how many there are, the first scan counts.
+  // If only some keys are shown, or there are no sketches to estimate their number, the first scan counts them.
   const bool all = !read.lower_bound.has_value() && !read.upper_bound.has_value() && read.prefix.empty();
   uint64_t room = 1;
   if (all && read.key_filter == nullptr && family->order.hashable()) {

@@ -1,4 +1,4 @@
-// Reading as of past moments (sepal/history.h), and the time marks that they are found by.
+// Reading as of past moments (sepal/history.h), and their time marks.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -44,13 +44,14 @@ absl::Status HasNoHistory(const Family& family) {
                       Printable(family.name)));
 }
 
-// The versions of one key that a view has, the newest first.
+// The versions of one key in a view, newest first.
 class VersionsOfKey {
  public:
   VersionsOfKey(Core* core, const Family* family, const ReadView* view, SequenceNumber visible, std::string_view key)
       : core_(core), family_(family), view_(view), visible_(visible), key_(key) {}
 
-  // Down to the first at or below `floor` that needs none before it; as many as `options` asks for, and some more.
+  // Collects versions down to the first at or below `floor` that needs none before it: as many as `options` asks for,
+  // and possibly some more.
   absl::Status Collect(SequenceNumber floor, const HistoryOptions& options) {
     versions_.clear();
     from_ = visible_;
@@ -73,16 +74,16 @@ class VersionsOfKey {
     AddRangeDeletes(floor, options.limit);
     return absl::OkStatus();
   }
-  // Nothing above was looked at.
+  // Nothing above this number was looked at.
   SequenceNumber from() const { return from_; }
-  // Without those that are older than what was there at `floor`.
+  // Returns them without versions older than the one that was current at `floor`.
   std::vector<KeyVersion> Take(SequenceNumber floor, const HistoryOptions& options) && {
     std::stable_sort(versions_.begin(), versions_.end(),
                      [](const KeyVersion& a, const KeyVersion& b) { return a.sequence > b.sequence; });
     const auto decides = std::find_if(versions_.begin(), versions_.end(), [&](const KeyVersion& version) {
       return version.sequence <= floor.value() && version.kind != KeyVersion::Kind::kMerge;
     });
-    // That the key was not there at the beginning needs no version.
+    // If the key was absent at the beginning, no version says so.
     const bool absent = decides != versions_.end() && decides->kind != KeyVersion::Kind::kPut;
     if (decides != versions_.end()) versions_.erase(absent ? decides : decides + 1, versions_.end());
     if (versions_.size() > options.limit) versions_.resize(options.limit);
@@ -121,7 +122,7 @@ class VersionsOfKey {
   bool IsAtKey(const InternalIterator& entries) const {
     return entries.Valid() && family_->order.Equal(entries.key().user_key, key_);
   }
-  // Whether what the key was at `floor` needs nothing of what is at or below `from_`.
+  // Returns whether the key's value at `floor` needs no version at or below `from_`.
   absl::StatusOr<bool> IsDecidedAbove(SequenceNumber floor, InternalIterator* entries) {
     if (CoveringIn(*view_, family_->order, key_, floor) > from_) return true;
     for (entries->Seek({key_, SeekTrailer(floor)}); IsAtKey(*entries); entries->Next()) {
@@ -132,7 +133,7 @@ class VersionsOfKey {
     RETURN_IF_ERROR(entries->status());
     return false;
   }
-  // At most `limit`, the newest ones.
+  // Adds at most `limit` range deletes, the newest ones.
   void AddRangeDeletes(SequenceNumber floor, size_t limit) {
     SequenceNumber at = from_;
     for (; limit > 0; --limit) {
@@ -220,7 +221,7 @@ HeldPoint Engine::HoldPoint(const Family& family) {
   return held;
 }
 
-// What a job gives up meanwhile is below the floor that is read at last; what lies above that is all there.
+// A job that runs meanwhile drops only versions below the floor that is read last; everything above it is complete.
 absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& handle, std::string_view key,
                                                         const HistoryOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
@@ -230,7 +231,7 @@ absl::StatusOr<std::vector<KeyVersion>> Engine::History(const ColumnFamily& hand
   const HeldPoint now = HoldPoint(*family);
   if (!now.view.has_value()) return NoView(*family);
   VersionsOfKey collected(core_.get(), family.get(), &**now.view, now.visible, key);
-  // Where the floor rises over what was looked at, what was there at the floor was not.
+  // If the floor rises beyond what was looked at, the version that was current at the floor was not collected.
   SequenceNumber floor;
   do {
     floor = family->history.floor();
@@ -271,7 +272,7 @@ absl::Status Engine::ReadTimeMarks() {
   RETURN_IF_ERROR(it->status());
   SequenceNumber lowest = state_->VisibleSequence(), begun = kMaxSequenceNumber;
   {
-    // After the rows: a view that catches up meanwhile knows no less of histories that began.
+    // Read after the rows, so that a concurrent CatchUp cannot make histories older than the rows.
     StateLock state_lock(state_.get());
     for (const auto& [id, family] : state_->families) {
       if (!family->history.on()) continue;
@@ -287,7 +288,7 @@ absl::Status Engine::ReadTimeMarks() {
 
 std::string Engine::HistoryText(const Family& family) {
   if (!family.history.on()) return "";
-  if (read_only_) ReadTimeMarks().IgnoreError();  // then it tells of those that it has
+  if (read_only_) ReadTimeMarks().IgnoreError();  // on an error it shows the marks that it has
   const SequenceNumber floor = family.history.floor();
   const std::optional<uint64_t> oldest = core_->time_marks.OldestTime(floor);
   return absl::StrFormat("kept: %u ms\nfloor: %u\noldest time: %s\ntime marks: %u\nclock: %s\n",

@@ -1,4 +1,4 @@
-// Prepared transactions: their list, their locks at an opening, and how one is taken over.
+// Prepared transactions: their list, their locks at an opening, and taking one over.
 #include <memory>
 #include <utility>
 
@@ -32,7 +32,7 @@ FamilyRef Engine::FamilyOfId(ColumnFamilyId id) const {
   return it != state_->families.end() ? it->second : nullptr;
 }
 
-// Before any write is let in.
+// Called before any write is allowed.
 absl::Status Engine::RetakeLocks() {
   return VisitSystemRows(
       SystemRowKind::kPreparedTransaction, [this](std::string_view name, std::string_view value) -> absl::Status {
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Transaction>> Engine::FindPrepared(std::string_vi
   RETURN_IF_ERROR(CheckTransactionName(name));
   ASSIGN_OR_RETURN(std::shared_ptr<LockTable::Owner> owner, transactions_->prepared.Attach(name));
   auto found = std::make_unique<TransactionImpl>(transactions_, name, std::move(owner));
-  // While the object is attached nobody else deletes the row.
+  // While the object is attached, nothing else deletes the row.
   ASSIGN_OR_RETURN(const std::optional<std::string> value, ReadSystemRow(SystemRowKind::kPreparedTransaction, name));
   if (!value.has_value()) {
     return absl::InternalError(

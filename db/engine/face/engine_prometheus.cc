@@ -33,7 +33,7 @@ void AddLevels(const Family& family, std::vector<LevelFigures>* out) REQUIRES_ST
   }
 }
 
-// The samples of a family of metrics lie together, so they are written one column at a time.
+// The format requires the samples of a metric to be together, so they are written one column at a time.
 template <class Figures, class Labels>
 void AddColumn(PrometheusText* text, std::string_view name, std::string_view help, const std::vector<Figures>& rows,
                double Figures::*value, const Labels& sample) {

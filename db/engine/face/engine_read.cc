@@ -22,12 +22,12 @@ namespace sepal {
 
 namespace {
 
-// Whether `inner` begins within `outer`.
+// Returns whether `inner` begins within `outer`.
 bool LiesIn(std::string_view inner, std::string_view outer) {
   return std::less_equal<>()(outer.data(), inner.data()) && std::less<>()(inner.data(), outer.data() + outer.size());
 }
 
-// A status without a message, so that an absent key costs no allocation.
+// Returns a status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
 absl::Status UnequalSpans(size_t keys, size_t values, size_t statuses) {
@@ -35,7 +35,7 @@ absl::Status UnequalSpans(size_t keys, size_t values, size_t statuses) {
       "MultiGet needs a value and a status for each key: %d keys, %d values, %d statuses", keys, values, statuses));
 }
 
-// Narrows the bounds to keys with the prefix that `options` say.
+// Narrows the bounds to keys with the options' prefix.
 ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToOptionsPrefix(const ReadOptions& options,
                                                            DatabaseIteratorOptions* iterator) {
   if (!iterator->order.bytewise()) {
@@ -48,7 +48,7 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToOptionsPrefix(const ReadOptions& op
   return absl::OkStatus();
 }
 
-// A memtable that a pinned value lies in.
+// Keeps alive the memtable in which a pinned value lies.
 struct HeldMemTable {
   HeldMemTable(std::shared_ptr<Core> its_core, std::shared_ptr<const MemTable> held)
       : core(std::move(its_core)), memtable(std::move(held)), pin(memtable) {}
@@ -58,18 +58,17 @@ struct HeldMemTable {
   HeldMemTable(const HeldMemTable&) = delete;
   HeldMemTable& operator=(const HeldMemTable&) = delete;
 
-  const std::shared_ptr<Core> core;  // which the memtable's memory is charged to
+  const std::shared_ptr<Core> core;  // the memtable's memory is charged to it
   const std::shared_ptr<const MemTable> memtable;
   const MemTable::ValuePin pin;
 };
 
 }  // namespace
 
-// Keys of a MultiGet that are looked for together: as many as come one after another, but for those that a sieve holds
-// back.
+// Keys of a MultiGet that are looked up together: consecutive ones, without those that a sieve excludes.
 class KeyGroup {
  public:
-  // `sieve`: null for none.
+  // `sieve` may be null.
   KeyGroup(std::span<const std::string_view> keys, size_t begin, KeySieve* sieve) : begin_(begin) {
     if (sieve == nullptr) [[likely]] {
       count_ = std::min(GroupLookup::kMostKeys, keys.size() - begin);
@@ -84,9 +83,9 @@ class KeyGroup {
   size_t end() const { return end_; }
   size_t count() const { return count_; }
   bool whole() const { return end_ - begin_ == count_; }
-  // Of the i-th of them, in the call.
+  // Returns the position in the call of the group's i-th key.
   size_t place(size_t i) const { return whole() ? begin_ + i : places_[i]; }
-  // Brings each status from the i-th place on to its own; the others' keys are absent.
+  // Moves the group's statuses to their positions in the call; excluded keys are absent.
   void Spread(std::span<absl::Status> statuses, std::span<PinnedValue> values) const {
     size_t i = count_;
     for (size_t place = end_; place-- > begin_;) {
@@ -109,11 +108,11 @@ class KeyGroup {
 
 namespace {
 
-// What an iterator keeps alive, let go in this order: the view, the family, the core.
+// What an iterator keeps alive, released in this order: the view, the family, the core.
 struct IteratorOwner {
   std::shared_ptr<Core> core;
   FamilyRef family;
-  std::shared_ptr<const Snapshot> snapshot;  // the one that it reads as of may be released before it; null: none
+  std::shared_ptr<const Snapshot> snapshot;  // null if none; the user may release the snapshot before the iterator
   std::optional<HeldView> view;
   std::optional<RangeCover> cover;  // of the view's range tombstones, if there are any
 };
@@ -212,7 +211,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   });
   TellOfReads(keys.size());
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
-  // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
+  // Each group has a guard of its own, so that blocks evicted earlier can be freed; one view serves all groups.
   std::optional<HeldView> held;
   std::optional<RangeCover> cover;
   std::optional<ReadFilter> filter;
@@ -245,8 +244,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   return first;
 }
 
-// A key that the sieve holds back is told to be absent once nothing of the group is looked for any more: keys may lie
-// in the values of an earlier call.
+// The excluded keys are reported absent only after the lookups, because keys may lie in the values of an earlier call.
 void Engine::GetGroup(const KeyGroup& group, std::span<const LookupKey> lookups, GroupLookup* lookup,
                       std::span<PinnedValue> values, std::span<absl::Status> statuses,
                       StatisticsImpl::ThreadCounters* counters, absl::Status* first) {
@@ -273,7 +271,7 @@ std::vector<absl::StatusOr<std::string>> Engine::MultiGet(const ColumnFamily& fa
                                                           const ReadOptions& options) {
   std::vector<PinnedValue> values(keys.size());
   std::vector<absl::Status> statuses(keys.size());
-  MultiGet(family, keys, values, statuses, options).IgnoreError();  // `statuses` has it
+  MultiGet(family, keys, values, statuses, options).IgnoreError();  // each error is in `statuses`
   std::vector<absl::StatusOr<std::string>> results;
   results.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -310,7 +308,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (!MayReadAs(options) || IsOfPast(options)) return NewPastIterator(family, **resolved, options);
-  // Seeks go through all runs, so that one iterator is enough to look.
+  // A seek reads all runs, so a single iterator is reason enough to check what is due.
   TellOfIterator();
   DatabaseIteratorOptions iterator;
   iterator.order = (*resolved)->order;
@@ -326,7 +324,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   if (options.snapshot != nullptr) {
     owner->snapshot = state_->snapshots->TakeAgain(*options.snapshot, core_);
   }
-  // Before the view, which then has everything up to it.
+  // Loaded before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);
   SequenceNumber visible;
   std::optional<ReadFilter> filter;

@@ -1,4 +1,4 @@
-// Snapshots with names: the moment is chosen here; named_snapshots.h does the work.
+// Named snapshots: the moment is chosen here, and named_snapshots.h does the work.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -23,7 +23,7 @@ absl::StatusOr<KeptSnapshot> Describe(std::string_view name, const NamedSnapshot
                         "it is dropped",
                         options.expires_after->count()));
   }
-  // Beyond that, times of the system's clock overflow.
+  // Later times overflow the system's clock type.
   constexpr auto kMostMillis = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::duration::max()).count());
   const auto after = static_cast<uint64_t>(options.expires_after->count());
@@ -55,8 +55,8 @@ absl::StatusOr<std::shared_ptr<const Snapshot>> Engine::CreateSnapshot(std::stri
   ASSIGN_OR_RETURN(KeptSnapshot kept, Describe(name, options, UnixMillis(core_->world.clock)));
   DropExpired();
   RETURN_IF_ERROR(CheckSnapshotNameIsFree(*state_, name));
-  // What the snapshot sees was in the log before it was visible, and so is synced with what the log has now. No lock is
-  // held: others that sync share it.
+  // What the snapshot sees was in the log before it was visible, so it is synced with what the log has now. No lock is
+  // held, so that other writers share the sync.
   std::shared_ptr<const Snapshot> snapshot = GetSnapshot();
   kept.sequence = SequenceNumber(snapshot->sequence());
   RETURN_IF_ERROR(pipeline_->Sync());
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<NamedSnapshot>> Engine::ListSnapshots(const ListSnaps
   return all;
 }
 
-// All families together are walked through as far as the bound allows, each by its share.
+// Walks through all families together, as far as the bound allows, each by its share.
 absl::StatusOr<HeldBytes> Engine::BytesHeldBySnapshots() {
   const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   struct Walked {
@@ -109,7 +109,7 @@ absl::StatusOr<HeldBytes> Engine::BytesHeldBySnapshots() {
   uint64_t all_bytes = 0;
   for (const FamilyRef& family : families) {
     HeldPoint at = HoldPoint(*family);
-    if (!at.view.has_value()) continue;  // it was dropped
+    if (!at.view.has_value()) continue;  // the family was dropped
     const SequenceNumber floor = family->history.on() ? family->history.floor() : at.visible;
     const ReaderMoments moments{snapshots, floor};
     const uint64_t bytes = WalkBytes(*family, **at.view, moments);

@@ -15,10 +15,10 @@ namespace sepal {
 
 namespace {
 
-// What a stream has in memory of its value.
+// The part of a value that a stream has in memory.
 constexpr uint64_t kStreamBytes = 8 * kValueChunkBytes;
 
-// Memory of the database for as long as it lives.
+// A buffer that is charged to the database's memory budget.
 class StreamBuffer {
  public:
   StreamBuffer(MemoryBudget* budget, uint64_t bytes) : budget_(budget), buffer_(bytes) {
@@ -35,13 +35,13 @@ class StreamBuffer {
   BlockBuffer buffer_;
 };
 
-// A source that has to give so many bytes.
+// A source that must deliver an exact number of bytes.
 class ExactSource {
  public:
   ExactSource(ValueSource* source, uint64_t bytes) : source_(source), bytes_(bytes) {}
   uint64_t left() const { return bytes_ - taken_; }
 
-  // All of `buffer`, which is no more than what is left.
+  // Fills `buffer`, which must not be larger than what is left.
   absl::Status Fill(std::span<char> buffer) {
     while (!buffer.empty()) {
       ASSIGN_OR_RETURN(const size_t read, Read(buffer));
@@ -99,7 +99,7 @@ absl::Status Engine::PutStream(const ColumnFamily& family, std::string_view key,
     status = CommitWatched(separated.batch, plain);
     KeepIfInDoubt(status, separated);
   }
-  // The file of what was not written.
+  // The file of a value that was not committed is removed.
   if (!status.ok() && core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   return status;
 }
@@ -144,7 +144,7 @@ absl::StatusOr<ValuePart> Engine::ReadValue(const ColumnFamily& family, std::str
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadPoint point = PointOf(*resolved, options);
   if (point.view == nullptr) return NoView(*resolved);
-  // A filter looks at values.
+  // A filter needs the value.
   const TableLookupOptions lookup{.fill_cache = options.fill_cache,
                                   .keeps_reference = resolved->filter_history.now() == nullptr};
   PointResult result;

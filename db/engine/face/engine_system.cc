@@ -19,7 +19,7 @@ absl::Status Engine::AllowSystemRows() {
     return absl::OkStatus();
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return NotOpen();
-  if (SystemFamily() != nullptr) return absl::OkStatus();  // another has made it first
+  if (SystemFamily() != nullptr) return absl::OkStatus();  // another thread has made it first
   return AddFamily(kSystemFamilyId, kSystemFamilyName, ColumnFamilyOptions()).status();
 }
 
@@ -39,7 +39,7 @@ absl::Status Engine::VisitSystemRows(
   const std::shared_ptr<FamilyHandle> rows = SystemFamily();
   if (rows == nullptr) return absl::OkStatus();
   const std::string prefix = SystemRowKey(kind, "");
-  // Prepared transactions may be so large that only one of them fits into memory: their names first.
+  // Prepared transactions may be so large that only one fits into memory, so their names are collected first.
   const bool large = kind == SystemRowKind::kPreparedTransaction;
   std::vector<std::string> names;
   const std::unique_ptr<Iterator> it = NewIterator(*rows, {.keys_only = large});

@@ -1,4 +1,4 @@
-// Transactions, writes with conditions, and plain writes beside the locks of transactions.
+// Transactions, conditional writes, and plain writes in the presence of transactions' locks.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,12 +17,12 @@ namespace sepal {
 
 namespace {
 
-// A write without a transaction waits so long for its locks.
+// How long a write without a transaction waits for its locks.
 constexpr uint64_t kPlainLockMicros = 1'000'000;
-// Between two attempts.
+// The longest pause between two attempts.
 constexpr uint64_t kMostPauseMicros = 10'000;
 
-// Whether each of a batch's conditions holds.
+// Checks all conditions of a batch.
 class ConditionCheck final : public LookingCheck {
  public:
   ConditionCheck(DB* db, const WriteConditions* conditions) : db_(db), conditions_(conditions) {}
@@ -53,7 +53,7 @@ class ConditionCheck final : public LookingCheck {
   ConflictSet keys_;
 };
 
-// DB's own calls know no clock; a wait is one that simulations schedule.
+// DB's own functions have no clock; a timed wait is one that simulations can schedule.
 void Pause(uint64_t micros) {
   Mutex mutex;
   CondVar never;
@@ -68,13 +68,13 @@ absl::StatusOr<FamilyRef> Engine::FamilyToWrite(const ColumnFamily& family) {
   return ResolveShared(family);
 }
 
-// What a batch needs locked: ranges first, then keys, each in order and once, so that two writes never wait for keys of
-// each other.
+// Locks what a batch needs: ranges first, then keys, each in order and once, so that two writes never wait for each
+// other's keys.
 absl::Status Engine::LockAll(std::string_view batch, uint64_t deadline_micros, LockTable::Owner* owner) {
   std::vector<BatchEntry> entries;
   BatchReader reader(batch);
   for (BatchEntry entry; reader.Next(&entry);) {
-    // Nobody has locks of the database's own rows.
+    // The database's own rows are never locked.
     if (entry.family != kSystemFamilyId) entries.push_back(entry);
   }
   const auto rank = [](const BatchEntry& entry) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::optional<CommitOutcome>> Engine::TryCommit(std::string_view 
     ASSIGN_OR_RETURN(const bool wanted, check->Look());
     if (!wanted) return std::nullopt;
   }
-  // Nothing is watched during the sync.
+  // No sync is made while the database is watched.
   WriteOptions unsynced = options;
   unsynced.sync = false;
   CommitTerms terms{.watch = watch.has_value() ? watch->get() : nullptr, .locked = locked};
@@ -165,7 +165,8 @@ absl::StatusOr<bool> Engine::CommitChecked(std::string_view batch, const WriteOp
   }
 }
 
-// It has one number for all attempts, so that a deadlock with transactions that came later is not ended by it for ever.
+// The owner keeps its number over all attempts, so that it is not forever the youngest in deadlocks with newer
+// transactions.
 absl::StatusOr<bool> Engine::CommitBesideLocks(std::string_view batch, const WriteOptions& options,
                                                LookingCheck* check) {
   LockTable::Owner owner(transactions_->NewId(), LockTable::Owner::Kind::kPlainWrite);
@@ -250,12 +251,13 @@ absl::Status DB::RunTransaction(const TransactionOptions& options,
     if (status.ok()) {
       status = transaction->Commit(write_options);
     } else {
-      transaction->Rollback().IgnoreError();  // or what was prepared would stay; the body tells why it failed
+      // Otherwise a prepared transaction would stay; the body's error is the one to return.
+      transaction->Rollback().IgnoreError();
     }
     if (!absl::IsAborted(status)) return status;
-    // It is no conflict where writing has ended: the database was taken over.
+    // If writing has ended, because the database was taken over, this is not a conflict.
     if (const auto error = GetProperty("sepal.background-error"); error.has_value() && *error != "OK") return status;
-    // The first time at once; then longer and longer, each transaction for another while, so that they come apart.
+    // The first retry is immediate; later pauses grow, and differ between transactions, so that they come apart.
     if (pause_micros > 0) Pause(pause_micros / 2 + Mix64(transaction->id()) % pause_micros);
     pause_micros = std::min(kMostPauseMicros, pause_micros == 0 ? 16 : 2 * pause_micros);
   }

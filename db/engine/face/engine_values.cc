@@ -51,11 +51,11 @@ absl::Status Engine::PutSeparated(const Family& family, std::string_view key, st
   return status;
 }
 
-// Values of a batch that go to the value file in one write, with the entries between them, which keep their order. A
-// value as large as a whole group is written by itself, without a copy of it.
+// Values of a batch that are appended to a value file in one write, with the entries between them, whose order is kept.
+// A value as large as a whole group is written by itself, without copying it.
 class Engine::ValueGroup {
  public:
-  // Entries point to bytes that outlive this.
+  // The bytes of entries must outlive this.
   ValueGroup(Engine* engine, size_t batch_bytes)
       : engine_(engine),
         most_bytes_(std::min(batch_bytes, kGroupBytes)),
@@ -111,13 +111,14 @@ class Engine::ValueGroup {
   static constexpr size_t kGroupEntries = 4096;
   struct Waiting {
     BatchEntry entry;
-    std::optional<StoredValue> value;  // none: inline. Its bytes are in `bytes_`; where its own lay is not looked at
+    // Unset: inline. Only its size and checksums are used, as its bytes are in `bytes_`.
+    std::optional<StoredValue> value;
   };
 
   void Keep(const BatchEntry& entry) {
     AppendBatchEntry(&separated_.batch, entry.kind, entry.family, entry.key, entry.value);
   }
-  // To what lies `at` bytes behind the place.
+  // Adds a reference to the value `at` bytes after the place.
   void Refer(const BatchEntry& entry, const StoredValue& stored, const ValueWriter::Place& place, uint64_t at) {
     const ValueReference reference = ReferenceTo(place.number, place.offset + at, stored);
     separated_.values.push_back(reference);
@@ -130,7 +131,7 @@ class Engine::ValueGroup {
   const size_t most_bytes_;
   Separated separated_;
   std::string bytes_;
-  std::vector<Waiting> entries_;  // from the first value on that is not written
+  std::vector<Waiting> entries_;  // from the first unwritten value on
   bool compressed_ = false;
 };
 

@@ -15,8 +15,7 @@
 
 namespace sepal {
 
-// The database is asked for nothing once it is closed, and so may have gone by then. Families are let go before the
-// core.
+// The database is not used once it is closed, as it may be gone. Families are released before the core.
 class IndexedBatch::Rep {
  public:
   explicit Rep(DB* db) : Rep(db, static_cast<const FamilyHandle&>(db->DefaultColumnFamily())) {}
@@ -30,7 +29,7 @@ class IndexedBatch::Rep {
   Rep(const Rep&) = delete;
   Rep& operator=(const Rep&) = delete;
 
-  // Null: the default family.
+  // `handle` is null for the default family.
   absl::Status Add(const ColumnFamily* handle, ValueKind kind, std::string_view key, std::string_view value) {
     ASSIGN_OR_RETURN(const FamilyRef family, FamilyOf(handle));
     RETURN_IF_ERROR(BatchIndex::Check(*family, kind, key, value));
@@ -42,7 +41,7 @@ class IndexedBatch::Rep {
     if (!options.ttl.has_value() && !options.expires_at.has_value()) return Add(handle, ValueKind::kPut, key, value);
     RETURN_IF_ERROR(FamilyOf(handle).status());  // only an open database has a clock
     ASSIGN_OR_RETURN(const uint64_t expiry, ExpiryOfPut(options.ttl, options.expires_at, core_->expiry.NowMillis()));
-    RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // before it is copied
+    RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // checked before it is copied
     return Add(handle, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value));
   }
 

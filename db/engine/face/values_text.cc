@@ -10,7 +10,7 @@ namespace sepal {
 
 namespace {
 
-// Of all families the same, but of those that have none.
+// All families have the same collection, or none.
 ValueCollectionRef CollectionOf(const EngineState& state) REQUIRES_STATE_LOCK {
   for (const auto& [id, family] : state.families) {
     if (family->collection() != nullptr) return family->collection();

@@ -1,4 +1,4 @@
-// What the property sepal.values says.
+// The text of the property sepal.values.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace sepal {
 
-// Of all value files of a database.
+// Totals of all value files of a database.
 struct ValueFileTotals {
   uint64_t files = 0;
   uint64_t bytes = 0;       // of files that get no more values
-  uint64_t live_bytes = 0;  // to which tables refer
+  uint64_t live_bytes = 0;  // that tables refer to
 };
 ValueFileTotals TotalsOfValueFiles(const EngineState& state) REQUIRES_STATE_LOCK;
 

@@ -13,22 +13,22 @@
 namespace sepal {
 
 namespace {
-// Shorter waits are saved up: a sleep costs more than it.
+// Shorter waits are added up, because a sleep costs more than the wait.
 constexpr uint64_t kShortestSleepMicros = 1000;
-// How often writers that are slowed look at the memory anew.
+// How often slowed writers check the memory again.
 constexpr uint64_t kLookAgainMicros = 1000;
-// How often writers that stand still do, though nothing wakes them.
+// How often stopped writers check the memory again, though nothing wakes them.
 constexpr uint64_t kStandStillMicros = 5000;
-// How long a writer waits, while nothing else is under way, for readers to leave what would make room for it.
+// How long a writer waits for readers to release memory while no background work is under way.
 constexpr uint64_t kPatienceMicros = 1'000'000;
-// Of the limit, in percent. Above it nothing is kept for later use.
+// The percentage of the limit above which no memory is kept for later use.
 constexpr size_t kShortMemoryPercent = 90;
-// Of what memtables of databases that share memory may take, in percent: below it none of them slows writers down.
+// The percentage of the shared memtables' limit below which databases that share memory do not slow writers down.
 constexpr size_t kSoftGroupPercent = 50;
-// However large memtables are: what a record of the log cannot hold must be noticed.
+// Even if memtables are huge, a batch this large must be checked, because a log record may not hold it.
 constexpr size_t kLargeAnyway = size_t{1} << 30;
 
-// The parts of memory that cannot be reclaimed, and how much of the limit each holds.
+// Returns the parts of memory that cannot be reclaimed, and how much each holds.
 std::string HoldersText(const MemoryBudget& budget) {
   std::string text;
   for (const MemoryPart part :
@@ -54,7 +54,7 @@ bool WriteGate::MemoryIsShort() const {
 
 void WriteGate::Update(int level0_runs, uint64_t debt_bytes, const ValueCollection* values) {
   const Core& core = *state_->core;
-  // What the limits are made of, all families have from the tuning.
+  // The limits depend only on what all families have from the tuning, so any family's policy will do.
   const CompactionPolicy& policy = state_->families.begin()->second->policy;
   const MemtableShare share = core.MemtableShareOf(state_->families.size());
   limits_ = MakeThrottleLimits(policy, share.limit_bytes, core.budget.limit_bytes());
@@ -77,10 +77,11 @@ void WriteGate::DecideAndWake() {
 
 ThrottleRate WriteGate::Decide() {
   const Core& core = *state_->core;
-  // All that was charged, for readers' memtables too, is no less than the sum, and mostly no reason to add that up.
+  // All that is charged, readers' memtables included, is at least the sum, which is expensive; so the sum is taken only
+  // if the charge exceeds the soft limit.
   input_.memtable_bytes = core.budget.used(MemoryPart::kMemtables);
   if (input_.memtable_bytes > SoftMemtableBytes(limits_)) {
-    // Memtables that no flush is taking away are no reason to wait: the next write switches them.
+    // Memtables that wait for no flush are no reason to wait, because the next write switches them.
     input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
   }
   if (group_ != nullptr) LookAtGroup();
@@ -121,10 +122,11 @@ void WriteGate::RetryBesideWriter() {
 
 void WriteGate::LookAtMemory() {
   StateLock lock(state_);
-  // Update, or a writer that stands still, ends a stop and wakes the others.
+  // Only Update, or a stopped writer that looks, ends a stop, because they wake the other writers.
   if (decided_.stopped()) return;
   const ThrottleRate next = Decide();
-  // For memtables alone writers stop with the switch that follows, so that what it switches is flushed meanwhile.
+  // If memtables are the only reason, writers stop with the next switch instead, so that what it switches is flushed
+  // meanwhile.
   const bool memory_is_full = input_.unreclaimable_memory_bytes >= limits_.memory_limit_bytes;
   if (!next.stopped() || memory_is_full) Adopt(next);
 }
@@ -166,12 +168,12 @@ bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   if (IsOversized(bytes) && let_in_bytes_ > 0) return false;
   const size_t coming = let_in_bytes_ + bytes;
   const bool memory_fits = MemoryFits(bytes);
-  // All that was charged is no less than the sum, which is mostly not needed.
+  // The charge is at least the sum, which is usually not needed.
   if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
   const size_t memtables = state_->MemtableBytes();
   if (memory_fits && memtables + coming <= allowance) return true;
-  // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit. A flush has its
-  // memtables until it ends, and readers have them until somebody looks.
+  // One large batch at a time may exceed the memtables' allowance, and the limit if no flush can make room. A flush
+  // holds its memtables until it ends, and readers hold theirs until the epochs are collected.
   if (let_in_bytes_ > 0) return false;
   if (state_->AllFlushed()) {
     if (memory_fits || !looked || AnythingToFlush() || state_->AnyFlushRuns()) return memory_fits;
@@ -232,7 +234,7 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
   for (;;) {
     bool look = std::exchange(writer->gave_back, false);
     if (!look && TakesLook(writer)) {
-      // What is kept for later goes to the system first.
+      // Memory that is kept for later use is returned to the system first.
       writer->gave_back = MemoryIsShort() || !MemoryFits(writer->bytes);
       writer->flush_ran = state_->AnyFlushRuns();
       if (writer->gave_back) return Step::kGiveBackMemory;
@@ -259,7 +261,8 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
     const bool readers_may_leave =
         state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < writer->alone_since_micros + kPatienceMicros;
     if (decided_.stopped() && !under_way && !readers_may_leave) {
-      // By what is there now: in a round that has looked, and behind what readers have given back by then.
+      // A refusal is decided by current memory: in a round that has looked, after everything that readers released was
+      // freed.
       writer->looked = look;
       if (!look) continue;
       DecideAndWake();
@@ -279,7 +282,7 @@ void WriteGate::CountWaitingForSpace(BackgroundWork work, int more) {
   if (group_ != nullptr) group_->CountJobs(-more);
 }
 
-// The end of a job, of a pause and of another's batch is told; what readers let go of, and other databases, is not.
+// Jobs, pauses and other batches wake waiters when they end; released iterators and other databases do not.
 void WriteGate::StandStill(const Writer& writer, bool under_way) {
   if (MemoryIsShort() || !MemoryFits(writer.turn.has_value() ? writer.bytes : 0) || !under_way || group_ != nullptr) {
     state_->WaitForChange(kStandStillMicros);
@@ -372,7 +375,7 @@ absl::Status WriteGate::EnterSlowly(const Load& load, bool no_slowdown, size_t* 
   return absl::OkStatus();
 }
 
-// In short sleeps: what held the writer back may be gone long before.
+// Sleeps in short steps, because the reason for the wait may disappear early.
 void WriteGate::AwaitPace(const Writer& writer) {
   if (writer.throttle_changed) TellOfChange();
   for (uint64_t micros = writer.pacing_micros; micros >= kShortestSleepMicros; micros -= kShortestSleepMicros) {

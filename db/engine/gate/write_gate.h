@@ -1,6 +1,6 @@
-// Holds writers back, as the throttle decides (db/decide/pacing/throttle.h).
+// Slows and stops writers as the throttle decides (db/decide/pacing/throttle.h).
 //
-// Unthrottled, a write pays one relaxed load. Safe for concurrent use.
+// An unthrottled write costs one relaxed load. Safe for concurrent use.
 #pragma once
 
 #include <atomic>
@@ -22,23 +22,23 @@ namespace sepal {
 enum class BackgroundWork : uint8_t { kFlush, kCompaction };
 
 // Laws:
-//   - writers stand still only while something is under way that makes room: a job, a pause, a large batch that was let
-//     in. Before one is refused, idle memory is given to the system and what memtables hold is flushed: it is refused
-//     where pins, iterators and open tables alone hold the limit;
-//   - a writer that stands still for memory looks again every few milliseconds: nothing tells it what readers let go
-//   of;
-//   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
-//     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
-//     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
-//     and until it is in small batches wait too; otherwise it could starve;
-//   - with Options::large_batches, one that takes over a quarter of the limit goes in while no other large one is on
+//   - writers stop only while something is under way that makes room: a job, a pause, a large batch that was let in.
+//     Before a writer is refused, idle memory is returned to the system and memtables are flushed, so it is refused
+//     only if pins, iterators and open tables alone fill the limit;
+//   - a writer that is stopped for memory looks again every few milliseconds, because nothing signals what readers
+//     release;
+//   - a large batch is counted from the gate until it lies in memtables, so that several together do not exceed a limit
+//     that each of them keeps. The count is the memory that it will take there, which for small entries is several
+//     times the batch. Large batches enter in order of arrival. If the first does not fit into the limit, memtables are
+//     flushed, and small batches wait until it has entered; otherwise it could starve;
+//   - with Options::large_batches, a batch that takes over a quarter of the limit enters while no other large one is on
 //     its way.
 class WriteGate {
  public:
-  // `flush` switches all memtables that hold anything. It is called by writers, with no lock held.
+  // `flush` switches all memtables that are not empty. Writers call it, with no lock held.
   WriteGate(EngineState* state, std::function<absl::Status()> flush);
 
-  // One write's way through the gate. What it was let in with is counted until this ends, or goes.
+  // One write's passage through the gate. Its batch is counted until End or the destructor.
   class Pass {
    public:
     explicit Pass(WriteGate* gate) : gate_(gate) {}
@@ -46,25 +46,25 @@ class WriteGate {
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
-    // Once. Returns when `batch` may be written. InvalidArgument if it is too large (CheckSize). With
-    // `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when nothing makes room: there is no space for
-    // a flush, or what holds the memory limit cannot be flushed. Call with no lock held.
+    // Called once; returns when `batch` may be written. InvalidArgument if it is too large (CheckSize). With
+    // `no_slowdown`, returns Unavailable instead of waiting. ResourceExhausted if nothing will make room: the disk has
+    // no space for a flush, or what fills the memory limit cannot be flushed. Call with no lock held.
     absl::Status Enter(std::string_view batch, bool no_slowdown) {
       if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited &&
           MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
         return absl::OkStatus();
-      if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
+      if (BatchCount(batch) == 0) return absl::OkStatus();  // an empty batch, such as a sync, needs no memory
       return gate_->EnterSlowly({BatchCount(batch), batch.size(), batch.size()}, no_slowdown, &counted_bytes_);
     }
-    // The same for values that go to value files, before the batch that refers to them: they take their time at the
-    // allowed rate, and next to no memory.
+    // The same for values that go to value files, before the batch that refers to them. They are paced by the allowed
+    // rate, but take almost no memory.
     absl::Status EnterValues(uint64_t value_bytes, bool no_slowdown) {
       if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) [[likely]]
         return absl::OkStatus();
       return gate_->EnterSlowly({/*entries=*/1, kBatchHeaderBytes, value_bytes}, no_slowdown, &counted_bytes_);
     }
 
-    // What was let in lies in memtables.
+    // Ends the count: the batch lies in memtables.
     void End() {
       if (counted_bytes_ > 0) gate_->Leave(std::exchange(counted_bytes_, 0));
     }
@@ -74,129 +74,131 @@ class WriteGate {
     size_t counted_bytes_ = 0;
   };
 
-  // InvalidArgument: no batch of that size is let in, whatever else there is. Such a one takes over a quarter of the
-  // memory limit, unless large batches are allowed, or does not fit into a record of the log.
+  // InvalidArgument if no batch of that size is ever let in: it takes over a quarter of the memory limit and large
+  // batches are not allowed, or it does not fit into a record of the log.
   absl::Status CheckSize(uint32_t entries, size_t batch_bytes) const;
 
-  // To be called after each small part of a memtable that was filled: writers that outrun a flush are slowed down
-  // before they have to stop. Call with the commit mutex at most.
+  // To be called whenever a small part of a memtable was filled, so that writers that outrun a flush are slowed down
+  // before they must stop. Call with at most the commit mutex held.
   void LookAtMemory() EXCLUDES_STATE_LOCK;
 
-  // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
-  // the last word is the newest; a thread that comes meanwhile leaves it to that one.
+  // Tells listeners and the info log if the rate differs from what they were last told. One thread at a time reports,
+  // so that the last report is the newest; a thread that comes meanwhile leaves its report to that one.
   void TellOfChange() EXCLUDES_STATE_LOCK;
 
-  // Decides anew. To be called whenever what the throttle looks at has changed: the most of all column families
-  // (ThrottleInput). `values` may be null.
+  // Decides again. To be called whenever the throttle's input has changed; each argument is the maximum over all column
+  // families (ThrottleInput). `values` may be null.
   void Update(int level0_runs, uint64_t debt_bytes, const ValueCollection* values) REQUIRES_STATE_LOCK;
   const ThrottleRate& current() const REQUIRES_STATE_LOCK { return decided_; }
-  // So many more flushes, or compactions, wait for space on the disk; fewer where it is negative.
+  // Adds `more`, which may be negative, to the number of flushes or compactions that wait for disk space.
   void CountWaitingForSpace(BackgroundWork work, int more) REQUIRES_STATE_LOCK;
   bool AnyWaitsForSpace() const REQUIRES_STATE_LOCK { return flushes_without_space_ + compactions_without_space_ > 0; }
-  // As of the last decision: too little is left to keep any for later use.
+  // Returns whether, at the last decision, too little memory was left to keep any for later use.
   bool MemoryIsShort() const REQUIRES_STATE_LOCK;
 
  private:
   struct Load {
     uint32_t entries;
     size_t batch_bytes;
-    uint64_t paced_bytes;  // what takes its time where the rate is limited
+    uint64_t paced_bytes;  // bytes that count against the limited rate
   };
   // What a writer does next, with no lock held.
   enum class Step : uint8_t { kGoIn, kFlush, kGiveBackMemory };
-  // A writer that did not go in at once.
+  // A writer that was not let in at once.
   struct Writer {
     const uint64_t paced_bytes;
     const size_t bytes;  // by MemTable::BytesOfBatch
     const bool no_slowdown;
-    // Since when nothing is under way that would make room.
+    // The last time at which something was under way that would make room.
     uint64_t alone_since_micros;
-    // Of a large batch: its place in large_waiting_.
+    // For a large batch: its place in large_waiting_.
     std::optional<uint64_t> turn = {};
-    bool looked = false;            // for memory, once at least
-    bool gave_back = false;         // idle memory, as its last step
-    bool flush_ran = false;         // when it began to give back: what that flush leaves is not given back
-    absl::Status flushed = {};      // how its last flush went
+    bool looked = false;            // it has checked the memory at least once
+    bool gave_back = false;         // returning idle memory was its last step
+    bool flush_ran = false;         // a flush was running when it began to return idle memory
+    absl::Status flushed = {};      // the result of its last flush
     size_t counted_bytes = 0;       // of a large batch that was let in
     uint64_t pacing_micros = 0;     // to be waited once it is let in
     bool throttle_changed = false;  // since listeners were last told
   };
 
   absl::Status EnterSlowly(const Load& load, bool no_slowdown, size_t* counted_bytes) EXCLUDES_STATE_LOCK;
-  // Whether it is let in without a wait. If not, it is in line.
+  // Returns whether the writer is let in without waiting; otherwise, a large batch has joined the line.
   bool EntersAtOnce(Writer* writer) EXCLUDES_STATE_LOCK;
-  // Waits until the writer is let in, is refused, or has something to do first. After the first two it is in line no
-  // more.
+  // Waits until the writer is let in or refused, or must do something first. After the first two it is no longer in
+  // line.
   absl::StatusOr<Step> Advance(Writer* writer) EXCLUDES_STATE_LOCK;
   absl::StatusOr<Step> AwaitStep(Writer* writer) REQUIRES_STATE_LOCK;
-  // As long as nothing changes; where nobody would tell of the change, for a moment.
+  // Waits for a change; only briefly, where the change may not be signalled.
   void StandStill(const Writer& writer, bool under_way) REQUIRES_STATE_LOCK;
   void LeaveLine(const Writer& writer) REQUIRES_STATE_LOCK;
-  // The writer has a time at which it may go in by the rate; Unavailable if that is later and it does not wait.
+  // Gives the writer its time by the rate. Unavailable if that is later than now and it does not wait.
   absl::Status Pace(Writer* writer) REQUIRES_STATE_LOCK;
   void Count(Writer* writer) REQUIRES_STATE_LOCK;
   void Leave(size_t bytes) EXCLUDES_STATE_LOCK;
   void AwaitPace(const Writer& writer) EXCLUDES_STATE_LOCK;
-  // Memtables hold what no flush is taking away.
+  // Returns whether memtables hold entries that no flush is writing.
   bool AnythingToFlush() const REQUIRES_STATE_LOCK;
   bool MemoryFits(size_t bytes) const REQUIRES_STATE_LOCK;
-  // Whether a batch is refused without large_batches.
+  // Returns whether a batch is refused without large_batches.
   bool IsOversized(size_t bytes) const;
-  // Whether a large batch may join what is there and was let in. `looked`: for memory, just now, with no flush running
-  // since before.
+  // Returns whether a large batch fits beside memtables and the large batches already let in. `looked`: the memory was
+  // just checked, and no flush had been running since before that.
   bool HasRoomFor(size_t bytes, bool looked) const REQUIRES_STATE_LOCK;
-  // Whether it is this one's turn, and no other is on its way.
+  // Returns whether it is this writer's turn, and no other large batch is on its way.
   bool IsNext(const Writer& writer) const REQUIRES_STATE_LOCK;
   bool MayGoIn(const Writer& writer, bool looked) const REQUIRES_STATE_LOCK;
-  // Whether what memtables hold, or is kept for later, may be what keeps the writer out.
+  // Returns whether memory in memtables, or kept for later use, may be what keeps the writer out.
   bool LacksMemory(const Writer& writer) const REQUIRES_STATE_LOCK;
-  // Whether the writer looks for memory now.
+  // Returns whether the writer must check the memory now, and notes that it did.
   bool TakesLook(Writer* writer) REQUIRES_STATE_LOCK;
-  // A compaction that waits for space frees no memory.
+  // A compaction that waits for disk space frees no memory, so it does not count.
   bool AnythingUnderWay() const REQUIRES_STATE_LOCK {
     return state_->jobs > compactions_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
   }
-  // Of databases that share the memory: their jobs, or flushes that they are asked for by this.
+  // Returns whether other databases that share the memory run jobs, or could be asked for flushes.
   bool AnyOtherMakesRoom() const REQUIRES_STATE_LOCK;
   absl::Status NoSpaceToFlush() const;
   absl::Status Refusal() const REQUIRES_STATE_LOCK;
-  // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
+  // Decides by the current memory, and by runs and debt as of the last Update, as those change only with jobs.
   ThrottleRate Decide() REQUIRES_STATE_LOCK;
   void DecideAndWake() REQUIRES_STATE_LOCK;
-  // What databases have in memtables that share the memory.
+  // Takes into account the memtables of databases that share the memory.
   void LookAtGroup() REQUIRES_STATE_LOCK;
   void Adopt(const ThrottleRate& rate) REQUIRES_STATE_LOCK;
-  // To writers, which read it without the mutex.
+  // Publishes the rate to writers, which read it without the mutex.
   void PublishRate() REQUIRES_STATE_LOCK;
-  // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
-  // one writer sees of a moment's memory is no reason to hold back all of them until then.
+  // For slowed writers, as their reason may be gone long before a job ends. Only raises the rate, because what one
+  // writer sees of a moment's memory is no reason to slow all of them until then.
   void RetryBesideWriter() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;
-  // From here on a batch is large: a small part of a memtable, after which the pipeline looks whether one is full.
+  // The size from which a batch is large: a small part of a memtable, after which the pipeline checks whether one is
+  // full.
   const size_t large_bytes_;
-  MemtableGroup* const group_;  // null: memory is not shared
+  MemtableGroup* const group_;  // null if memory is not shared
   const std::function<absl::Status()> flush_;
-  // Of `decided_`; 0 while a large one goes first.
+  // The rate of `decided_`, or 0 while a large batch goes first.
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(database_mutex);
-  // What that was decided by.
+  // The inputs of that decision.
   ThrottleLimits limits_ ABSL_GUARDED_BY(database_mutex);
   ThrottleInput input_ ABSL_GUARDED_BY(database_mutex);
   uint64_t looked_at_micros_ ABSL_GUARDED_BY(database_mutex) = 0;
   ThrottleRate told_ ABSL_GUARDED_BY(database_mutex);
   bool telling_ ABSL_GUARDED_BY(database_mutex) = false;
-  bool was_stuck_ ABSL_GUARDED_BY(database_mutex) = false;  // by the last look at the group
+  bool was_stuck_ ABSL_GUARDED_BY(database_mutex) = false;  // as of the last look at the group
   int flushes_without_space_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_without_space_ ABSL_GUARDED_BY(database_mutex) = 0;
-  // Of large batches that are on their way into memtables.
+  // The bytes of large batches that are on their way into memtables.
   size_t let_in_bytes_ ABSL_GUARDED_BY(database_mutex) = 0;
-  // The turns of those that wait, first come, first served.
+  // The turns of large batches that wait, in order of arrival.
   std::deque<uint64_t> large_waiting_ ABSL_GUARDED_BY(database_mutex);
   uint64_t last_turn_ ABSL_GUARDED_BY(database_mutex) = 0;
-  // The first of those lacks memory: small ones wait until it is in, but for a pause, whose end may be theirs to bring.
+  // The first of them lacks memory, so small batches wait until it has entered; except during a pause, as the pause may
+  // end only after such a batch.
   bool large_goes_first_ ABSL_GUARDED_BY(database_mutex) = false;
-  // Until when the writes that were let in keep the allowed rate busy.
+  // The time until which writes that were let in use up the allowed rate.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(database_mutex) = 0;
 };
 

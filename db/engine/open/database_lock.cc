@@ -21,7 +21,7 @@ class TwoLocks final : public DirectoryLock {
   }
 
  private:
-  // Goes last: who has this one next finds the other free.
+  // Released last: a process that gets this lock next then finds the other one free.
   const std::unique_ptr<DirectoryLock> own_;
   const std::unique_ptr<DirectoryLock> logs_;
 };

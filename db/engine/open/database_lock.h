@@ -1,5 +1,6 @@
-// Who may change a database: whoever holds the lock of its directory and, where its logs lie elsewhere, also that of
-// the logs' directory, so that two databases never make or remove logs in one. Reading takes none.
+// The lock that a process must hold to change a database: that of its directory and, if its logs lie elsewhere, also
+// that of the logs' directory, so that two databases never create or remove logs in one directory. Readers take no
+// lock.
 #pragma once
 
 #include <memory>
@@ -9,12 +10,12 @@
 
 namespace sepal {
 
-// `log_directory`: null where the logs lie in `directory`. Both are held until the lock goes, the database's the
-// longest, and `Check` is of both. `Unavailable` where another holds one.
+// `log_directory` is null if the logs lie in `directory`. Both locks are held until the result is destroyed, the
+// database's the longest, and `Check` checks both. `Unavailable` if another process holds one.
 absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDatabase(Directory* directory, Directory* log_directory,
                                                             LockRequest mode = LockRequest::kIfFree);
 
-// Of a separate log directory alone. An error names it, and what to do.
+// Locks only a separate log directory. An error names it, and says what to do.
 absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory,
                                                                 LockRequest mode = LockRequest::kIfFree);
 

@@ -1,4 +1,4 @@
-// What an opening makes and an engine is made of.
+// The parts that an opening makes, and that an engine consists of.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace sepal {
 
-// Members are destroyed in the reverse of their order: the log before what it reports to.
+// Members are destroyed in reverse order: the log goes before the parts that it reports to.
 struct DatabaseParts {
   std::shared_ptr<Core> core;
   std::unique_ptr<EngineState> state;
-  std::unique_ptr<Executor> own_executor;  // null: the user's
-  std::shared_ptr<TaskGroup> preparing;    // makes memory ready for writers; null where nothing is written
+  std::unique_ptr<Executor> own_executor;  // null if the user gave one
+  std::shared_ptr<TaskGroup> preparing;    // prepares memory for writers; null if read-only
   Executor* executor = nullptr;
   std::unique_ptr<Catalog> catalog;
-  std::unique_ptr<WriteAheadLog> log;  // null: read-only
+  std::unique_ptr<WriteAheadLog> log;  // null if read-only
   SequenceNumber last_sequence;
 };
 

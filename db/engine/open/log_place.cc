@@ -19,8 +19,8 @@ std::string WithoutSlash(std::string_view path) {
   return std::string(path.substr(0, end == std::string_view::npos ? 1 : end + 1));
 }
 
-// Symbolic links are followed for the database, so that it is the same under all its names. Those on the way to the
-// logs stay: they may be turned to another disk when the logs are moved there.
+// Symbolic links are resolved in the database's path, so that it is the same under all its names. Those in the log
+// directory's path are kept, because they may point to another disk after the logs were moved there.
 std::string PlaceOf(FileSystem* files, std::string_view path, bool follow_links) {
   if (files != FileSystem::Posix()) return WithoutSlash(path);
   std::error_code error;
@@ -29,7 +29,7 @@ std::string PlaceOf(FileSystem* files, std::string_view path, bool follow_links)
   return WithoutSlash(error ? std::string(path) : whole.string());
 }
 
-// Whether the directory has a log that the database needs. One that cannot be read has none.
+// Returns whether the directory has a log that the database needs; false if it cannot be read.
 bool HoldsLogs(FileSystem* files, std::string_view path, const KeptLogs& kept) {
   const absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(path, /*create=*/false);
   if (!directory.ok()) return false;
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> FindLogDirectory(FileSystem* files, std::string_view
   const absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(path, /*create=*/false);
   if (!directory.ok()) return given;
   KeptLogs kept;
-  // What is wrong with the manifest, if anything, the caller finds out.
+  // The caller finds out about errors in the manifest.
   RecoverManifest(directory->get(), ManifestReference{}, /*other_files=*/false,
                   [&](const VersionEdit& edit) {
                     kept.TakeEdit(edit);

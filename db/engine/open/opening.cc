@@ -37,25 +37,25 @@ absl::Status Opening::Open() {
   RETURN_IF_ERROR(CheckTables());
   if (!options_.read_only) RETURN_IF_ERROR(ChooseExecutor());
   RETURN_IF_ERROR(ReplayLogs());
-  // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
+  // Checked after the logs: a family that the logs know and the manifest lacks is damage, not a mistake of the caller.
   RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(PublishFamilies());
   if (!options_.read_only) return StartWriting();
   if (tuning_.follow_period_micros > 0) RETURN_IF_ERROR(ChooseFollowersExecutor());
-  // Tables and memtables hold the value files that they need.
+  // Tables and memtables keep the value files alive that they need.
   parts_.core->values.LetGo();
   return absl::OkStatus();
 }
 
-// The logs still hold what is in them. The next try would write them again beside these, until the disk is full.
+// The logs still hold these updates. If the tables stayed, each retry would write them again, until the disk is full.
 void Opening::RemoveNewTables() {
   for (const FileNumber number : new_tables_) parts_.core->directory->Remove(TableFileName(number)).IgnoreError();
   RemoveNewValueFiles();
 }
 
-// What is mapped at once grows with the memory limit, and later there is nobody to be told.
+// Checked now, because the address space needed grows with the memory limit, and a later failure could not be reported.
 absl::Status Opening::CheckAddressSpace() const {
-  // One that is shared has its cache already.
+  // The cache of shared memory exists already.
   const size_t cache_bytes =
       options_.shared != nullptr ? 0 : BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes);
   const size_t bytes = cache_bytes + MemTable::IndexBytes(tuning_.memtable_bytes);
@@ -66,7 +66,7 @@ absl::Status Opening::CheckAddressSpace() const {
                       options_.memory_limit, bytes));
 }
 
-// Before anything is made, here or there.
+// Checked before anything is created in either directory.
 absl::Status Opening::CheckLogDirectory() const {
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
   if (!elsewhere) return absl::OkStatus();
@@ -77,7 +77,8 @@ absl::Status Opening::CheckLogDirectory() const {
   return CheckHoldsNoDatabase(listing, options_.log_directory);
 }
 
-// Destroying removes a directory between its making and its locking; it is made again then.
+// Another process that destroys the database may remove the directory between its creation and its locking; then it is
+// created again.
 absl::Status Opening::OpenAndLock() {
   constexpr int kTries = 16;
   for (int tries = 0; tries < kTries; ++tries) {
@@ -89,7 +90,7 @@ absl::Status Opening::OpenAndLock() {
       absl::StrFormat("%s was made and is not there: others remove it, or it is a symbolic link to nothing", path_));
 }
 
-// Said at the first opening with the option, not on the day on which another holds the lock.
+// Reported at the first opening with the option, rather than when another process holds the lock.
 absl::Status Opening::CheckCanTakeOver(const Directory& directory) const {
   if (!options_.take_over || directory.capabilities().fences) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrFormat(
@@ -128,7 +129,7 @@ absl::Status Opening::OpenDirectories() {
 
 absl::Status Opening::TakeLock() {
   Directory* const directory = parts_.core->directory.get();
-  // Nothing is made in a directory that holds no database.
+  // Nothing is created in a directory that holds no database.
   if (!options_.create_if_missing) {
     ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory));
     if (!any) {
@@ -142,10 +143,11 @@ absl::Status Opening::TakeLock() {
   return absl::OkStatus();
 }
 
-// Once it is certain that this opening is not refused for what it finds: the `LOG` of a refused one's owner stays.
+// Called when this opening can no longer be refused because of what it finds, so that a refused one leaves the owner's
+// `LOG` alone.
 absl::Status Opening::GuardAndStartInfoLog() {
   if (options_.read_only) return absl::OkStatus();
-  // Before anything else is written.
+  // The guard comes before anything else is written.
   RETURN_IF_ERROR(EnsureGuard(parts_.core->directory.get(), path_));
   if (options_.info_log) {
     parts_.core->info_log.Start(parts_.core->directory.get(), world_.clock, tuning_.info_log_bytes);
@@ -196,8 +198,9 @@ absl::Status Opening::RecoverCatalog() {
       return absl::NotFoundError(
           absl::StrFormat("there is no database in %s; set create_if_missing to create one", path_));
     }
-    // What is left over of another making is removed for good before anything is made: numbers begin anew. And before
-    // the guard: one that is unfinished is Sepal's where nothing is that may be another engine's.
+    // The files of an earlier, unfinished creation are durably removed first, because file numbers start again. They
+    // are removed before the guard is made, because an unfinished guard counts as Sepal's only where no file may be
+    // another engine's.
     RETURN_IF_ERROR(RemoveDurably(directory, manifest_.leftovers));
     RETURN_IF_ERROR(GuardAndStartInfoLog());
     RETURN_IF_ERROR(DescribeNew());
@@ -209,8 +212,8 @@ absl::Status Opening::RecoverCatalog() {
   return absl::OkStatus();
 }
 
-// Before anything is written that might leave out what they see. A writer's first manifest lacks those that have
-// expired.
+// Snapshots are restored before anything is written that could omit what they see. A writer's first manifest omits
+// expired ones.
 void Opening::RestoreSnapshots() {
   if (state_.snapshots.empty()) return;
   EngineState& state = *parts_.state;
@@ -243,7 +246,7 @@ absl::Status Opening::PassNumbersOfFiles() {
   return absl::OkStatus();
 }
 
-// Beside a live writer: what the manifest names may be younger than the listing.
+// Beside a live writer, files that the manifest names may be newer than the listing.
 absl::Status Opening::ListAgain() {
   if (!options_.read_only) return absl::OkStatus();
   ASSIGN_OR_RETURN(listing_, ListSortedOut(parts_.core->directory.get()));
@@ -254,8 +257,8 @@ std::span<const DirectoryEntry> Opening::ListingOfLogs() const {
   return parts_.core->separate_log_directory != nullptr ? log_listing_ : listing_.others;
 }
 
-// Beside a live writer: of a batch in several families the manifest may name tables that hold one part, while the other
-// lies in a log that was begun after the listing; and so may what a named snapshot sees.
+// Beside a live writer, the manifest may name tables that hold one family's part of a batch, while the other part lies
+// in a log that was created after the listing. The same goes for what a named snapshot sees.
 absl::Status Opening::CheckNoLogWasBegun() const {
   const bool single = state_.families.size() < 2 && state_.snapshots.empty();
   if (!options_.read_only || single) return absl::OkStatus();
@@ -316,7 +319,7 @@ absl::Status Opening::AddMissingFamilies() {
   return MakeFamilies();
 }
 
-// Every table that the manifest names must be there with its size; what is in it is checked when it is read.
+// Checks that every table that the manifest names exists with its size; its contents are checked when they are read.
 absl::Status Opening::CheckTables() {
   RETURN_IF_ERROR(ListAgain());
   HoldValueFiles();
@@ -327,7 +330,7 @@ absl::Status Opening::CheckTables() {
     RETURN_IF_ERROR(CheckTablesOf(*version, &named));
     ASSIGN_OR_RETURN(version, LoadRangeTombstones(parts_.core.get(), std::move(version)));
     replay_->AddFamily(id, families_.at(id)->order, described.flushed_through, version.get());
-    // What the logs bring goes on from here.
+    // What the logs bring is added to this version.
     described.tables = VersionBuilder(version, MakeTable());
   }
   for (size_t i = 0; i < named.size(); ++i) {
@@ -361,7 +364,7 @@ std::shared_ptr<MemTable> Opening::NewMemTable(const KeyOrder& order) const {
   return parts_.core->NewMemTable(order, identity_.hash_seed, state_.families.size());
 }
 
-// A view for readers needs each entry in its place, and all of them in memory.
+// A read-only view needs all entries in memory, in memtables that can be searched.
 Replay::Options Opening::HowToReplay() {
   Replay::Options replay;
   replay.hash_seed = identity_.hash_seed;
@@ -393,7 +396,7 @@ absl::Status Opening::ChooseExecutor() {
         std::make_unique<FairExecutor::Client>(SharedResourcesAccess::Of(*options_.shared).fair.get());
     parts_.executor = parts_.own_executor.get();
   } else if (parts_.executor == nullptr) {
-    // One more than flush is there for what writers need meanwhile.
+    // One thread more than flushes use, to prepare what writers need meanwhile.
     auto pool = std::make_unique<ThreadPool>(kFlushesAtATime + 1, tuning_.compaction_threads,
                                              /*scrubs=*/tuning_.scrub_period_micros > 0);
     RETURN_IF_ERROR(pool->Check());
@@ -457,7 +460,7 @@ absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<con
   return state_.families.at(id).tables.Apply(id, edit);
 }
 
-// For a writer: what was replayed is in tables, or in memtables and to be in the new log.
+// For a writer: replayed updates are in tables, or in memtables and go to the new log.
 absl::Status Opening::FinishReplay() {
   if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
   RETURN_IF_ERROR(AddMissingFamilies());
@@ -473,7 +476,7 @@ absl::Status Opening::PublishFamilies() {
   for (const auto& [id, family] : families_) {
     ASSIGN_OR_RETURN(VersionRef version, state_.families.at(id).tables.Build());
     const auto replayed = replay_->families().find(id);
-    const bool made = replayed == replay_->families().end();  // by this opening
+    const bool made = replayed == replay_->families().end();  // created by this opening
     std::shared_ptr<MemTable> active = made ? nullptr : replayed->second.memtable;
     if (active == nullptr) active = NewMemTable(family->order);
     const SequenceNumber flushed_through = made ? SequenceNumber() : replayed->second.flushed_through;

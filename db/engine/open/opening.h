@@ -1,18 +1,18 @@
-// Opening a database: lock, guard, manifest, logs, tables of what was replayed, a new manifest, a new log.
+// Opening a database: lock, guard, manifest, logs, tables for replayed updates, a new manifest, a new log.
 //
-// Order, and why:
-//   1. the logs' headers are listed before the manifest is read: what they say of it is older than they are;
-//   2. what the logs hold above each family's flushed-through mark is written anew, and synced: if it is much, through
-//      memtables into tables; if it is little, into the memtables and the new log. After a failed sync the page cache
-//      may hold what the disk lacks, so nothing replayed is trusted to the old logs any longer;
+// The order, and the reasons for it:
+//   1. the logs' headers are listed before the manifest is read, so that what they say of it is older;
+//   2. updates of the logs above each family's flushed-through mark are written anew and synced: many of them through
+//      memtables into tables, a few into memtables and the new log. The old logs are not trusted any more, because
+//      after a failed sync the page cache may hold what the disk lacks;
 //   3. the new log is made before the new manifest names it as the minimum;
 //   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
-//   5. only then are old manifests, logs and stray tables removed, and writes taken.
-// A crash between any two steps leaves a database that opens to the same contents: until 4 the logs hold some batches
-// twice, with the same sequence numbers (log_recovery.h). An opening that fails before 4 removes its tables.
-// Before 2 the guard is made, where a new or an older database has none (guard.h).
+//   5. only then are old manifests, logs and stray tables removed, and writes accepted.
+// A crash between any two steps leaves a database that opens to the same contents: until step 4 the logs hold some
+// batches twice, with the same sequence numbers (log_recovery.h). An opening that fails before step 4 removes its
+// tables. Before step 2 the guard is made, if a new or an older database has none (guard.h).
 //
-// Read-only, nothing is written: what the logs hold stays in memtables.
+// Read-only, nothing is written: the updates of the logs stay in memtables.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ class Opening {
       : options_(options), tuning_(tuning), path_(directory) {}
 
   absl::StatusOr<DatabaseParts> Run();
-  // After a Run that has failed: where the manifest says that the logs lie. Nothing was changed; the database is to be
-  // opened with that log directory.
+  // After a failed Run: the log directory that the manifest records. Nothing was changed; the database must be opened
+  // with that directory.
   const std::optional<std::string>& logs_elsewhere() const { return logs_elsewhere_; }
 
  private:
@@ -70,24 +70,25 @@ class Opening {
   absl::Status MakeFamilies();
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();
-  // Values in files of their own (recover_values.cc): holds what the directory has; looks whether what a table refers
-  // to is among it, and whether what a batch of the logs refers to can be read; holds what a memtable refers to.
+  // Separated values (recover_values.cc): these hold the value files in the directory, check that those that a table
+  // refers to exist, check that those that a batch of the logs refers to can be read, and hold those that a memtable
+  // refers to.
   void HoldValueFiles();
   absl::Status CheckLinksOf(const TableMetadata& table) const;
   absl::Status CheckValuesOf(SequenceNumber first, std::string_view batch);
   void HoldValue(MemTable* memtable, std::string_view reference) const;
   bool ClosedInOrder() const { return state_.closed_log.has_value(); }
-  // Gives `sink` each batch with references to copies, where its updates are in no table.
+  // Wraps `sink` so that it gets each batch with references to copies of its values, unless its updates are in a table.
   LogSink WithCopies(LogSink sink);
   absl::StatusOr<std::string> WithValuesCopied(SequenceNumber first, std::string_view batch);
   absl::StatusOr<ValueReference> CopyValue(const ValueReference& reference);
   void RemoveNewValueFiles();
   void LetValueFilesGo();
   void StartValues();
-  // Marks the tables of `version` among the listed ones.
+  // Marks the listed tables that `version` has.
   absl::Status CheckTablesOf(const Version& version, std::vector<bool>* named) const;
   std::span<const DirectoryEntry> ListingOfLogs() const;
-  // Makes the shared objects of tables; `parts_.core` must be there by then.
+  // Returns the maker of tables' shared objects; `parts_.core` must exist when it is used.
   TableFactory MakeTable() const;
   SequenceNumber LastSequence() const { return std::max(state_.last_sequence, logs_.last_sequence); }
   absl::Status DescribeNew();
@@ -95,7 +96,7 @@ class Opening {
   absl::Status ReplayLogs();
   Replay::Options HowToReplay();
   absl::Status ChooseExecutor();
-  // Of a view that follows its writer.
+  // For a read-only view that follows its writer.
   absl::Status ChooseFollowersExecutor();
   absl::Status FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable);
   absl::Status FinishReplay();
@@ -118,15 +119,16 @@ class Opening {
 
   World world_ = {};
   DatabaseParts parts_;
-  // Of the database directory. Under the lock nobody else changes it, and one listing serves for all: what this opening
-  // removes or makes meanwhile matters to no later step.
+  // The database directory's listing. While the lock is held no other process changes it, so that one listing serves
+  // all steps; what this opening creates or removes does not matter to later ones.
   DirectoryListing listing_;
-  // Of a separate one for logs. Those that have a header are this database's: RecoverLogs refuses others.
+  // The listing of a separate log directory. Logs with a header belong to this database, because RecoverLogs refuses
+  // others.
   std::vector<DirectoryEntry> log_listing_;
   std::vector<LogFile> log_files_;
-  absl::flat_hash_set<FileNumber> value_files_;  // listed
+  absl::flat_hash_set<FileNumber> value_files_;  // those that are listed
   std::vector<FileNumber> new_value_files_;
-  std::vector<FileNumber> stray_tables_;  // listed, and in no version
+  std::vector<FileNumber> stray_tables_;  // listed, but in no version
   ManifestRecovery manifest_;
   LogRecovery logs_;
   // From the manifest's edits.
@@ -134,9 +136,9 @@ class Opening {
   Catalog::Identity identity_;
   KeptLogs kept_logs_;
   std::optional<std::string> logs_elsewhere_;
-  FileNumber next_file_number_{1};  // beyond all files that are there, too
+  FileNumber next_file_number_{1};  // above the numbers of all existing files, too
   std::map<ColumnFamilyId, FamilyRef> families_;
-  std::optional<Replay> replay_;  // set once the manifest was read
+  std::optional<Replay> replay_;  // set when the manifest was read
   std::vector<FileNumber> new_tables_;
   bool tables_may_be_listed_ = false;  // by a manifest that another opening may find
 };

@@ -16,7 +16,7 @@ namespace sepal {
 
 namespace {
 
-// Whether the file is one of Sepal's manifests, by its first bytes.
+// Returns whether the file is one of Sepal's manifests, by its first bytes.
 bool BeginsAsManifest(Directory* directory, std::string_view name) {
   absl::StatusOr<BufferedFileReader> file = BufferedFileReader::Open(directory, name, sizeof(kManifestMagic));
   if (!file.ok()) return false;
@@ -24,7 +24,8 @@ bool BeginsAsManifest(Directory* directory, std::string_view name) {
   return magic.ok() && magic->size() == sizeof(kManifestMagic) && DecodeFixed64(magic->data()) == kManifestMagic;
 }
 
-// Files without which a database of another engine, whose CURRENT a power loss has emptied, would be lost.
+// Returns whether another engine's database would be lost without the file. A loss of power may have emptied that
+// database's CURRENT.
 bool MayBeOfAnotherEngine(std::string_view name) {
   for (const std::string_view prefix : {"MANIFEST-", "OPTIONS-", "IDENTITY"}) {
     if (name.starts_with(prefix)) return true;
@@ -60,12 +61,12 @@ absl::Status Foreign(std::string_view path) {
                       path));
 }
 
-// An error where it is not Sepal's.
+// Reads the guard; an error if it is not Sepal's.
 absl::StatusOr<GuardState> OwnGuard(Directory* directory, std::string_view path) {
   ASSIGN_OR_RETURN(GuardState guard, ReadGuard(directory));
   if (guard == GuardState::kUnfinished) {
     ASSIGN_OR_RETURN(const bool ours, UnfinishedGuardIsOurs(directory));
-    // Another opening may have finished it meanwhile, and made what was listed.
+    // Another opening may have completed it meanwhile, and created what was listed.
     if (!ours) {
       ASSIGN_OR_RETURN(guard, ReadGuard(directory));
       if (guard == GuardState::kUnfinished) return MayBeForeign(path);
@@ -85,7 +86,7 @@ absl::Status EnsureGuard(Directory* directory, std::string_view path) {
   if (guard == GuardState::kUnfinished) RETURN_IF_ERROR(directory->Remove(kGuardFileName));
   RETURN_IF_ERROR(WriteGuard(directory));
   const absl::Status synced = directory->Sync();
-  // A name that a failed sync has lost would be taken for a durable one.
+  // Otherwise a name that the failed sync has lost would be taken for a durable one.
   if (!synced.ok()) directory->Remove(kGuardFileName).IgnoreError();
   return synced;
 }

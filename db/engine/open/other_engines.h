@@ -1,6 +1,6 @@
-// Whose a directory is. LevelDB and RocksDB name their files as Sepal does; what is theirs is told by the file CURRENT,
-// which they always have and in which Sepal has other bytes (guard.h), and is left alone. So is a database where only
-// logs are to lie, and another database's logs.
+// Finds out whether a directory belongs to another engine. LevelDB and RocksDB name their files as Sepal does; theirs
+// are recognised by the file CURRENT, which they always have and which Sepal fills differently (guard.h), and are left
+// alone. So are a database in a directory that should have only logs, and another database's logs.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@
 
 namespace sepal {
 
-// Writes nothing. A CURRENT that may be an unfinished guard is one where a manifest of Sepal's is, or where no file is
-// that another engine would miss.
+// Writes nothing. A CURRENT that may be an unfinished guard is taken for one if a manifest of Sepal's exists, or if no
+// file exists that another engine would need.
 absl::Status CheckNotForeign(Directory* directory, std::string_view path);
-// The same under the lock, for a caller that is going to write: afterwards there is a guard, and it is durable. Syncs
-// nothing where it was there.
+// The same under the lock, for a caller that is going to write: afterwards there is a durable guard. Syncs nothing if
+// it existed.
 absl::Status EnsureGuard(Directory* directory, std::string_view path);
 
-// Of a separate log directory.
+// Checks a separate log directory.
 absl::Status CheckHoldsNoDatabase(const std::vector<DirectoryEntry>& listing, std::string_view path);
 
-// Whether the logs in the separate directory `log_path` are those of the database `id` in `path`, as far as they say.
+// Checks that the logs in the separate directory `log_path` belong to the database `id` in `path`, as far as their
+// headers say.
 absl::Status CheckLogsAreOf(std::span<const LogFile> logs, uint64_t id, std::string_view log_path,
                             std::string_view path);
 
-// Whether `options` want logs elsewhere than in the database directory `path`, under whatever name.
+// Returns whether `options` put the logs outside of the database directory `path`, under whatever name.
 absl::StatusOr<bool> LogsLieElsewhere(FileSystem* files, const Options& options, std::string_view path);
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-// What tables of range tombstones hold, brought into memory before a version that lists them is read.
+// Loads the contents of tables of range tombstones, before a version that lists them is used.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -7,7 +7,7 @@
 
 namespace sepal {
 
-// The version with all of them. Beside a writer: Aborted where it has removed one.
+// Returns the version with all of them loaded. Aborted if a live writer has removed one.
 absl::StatusOr<VersionRef> LoadRangeTombstones(Core* core, VersionRef version);
 
 }  // namespace sepal

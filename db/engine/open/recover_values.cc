@@ -1,10 +1,10 @@
-// What an opening does about values that lie in files of their own (db/act/files/value_store.h).
+// How an opening treats separated values (db/act/files/value_store.h).
 //
-// A record of the log that refers to a value which is not there, or not as it was written, is as bad as one whose own
-// bytes are: the torn end, or damage if anything proves that it was synced. After a failed sync the system's memory may
-// have what the disk lacks, names too, so that values which only the logs refer to are written anew, to other files
-// (see opening.h, 2), unless the database was closed in order. Chunked values are not: they were durable before any
-// record was written that refers to them, so that nothing but damage can take them.
+// A log record that refers to a missing or damaged value is treated as if its own bytes were damaged: as the torn end,
+// or as damage if anything proves that it was synced. After a failed sync, the page cache may have contents and names
+// that the disk lacks, so values that only the logs refer to are written anew, to other files (see opening.h, step 2),
+// unless the database was closed in order. Chunked values are not: they were durable before any record that refers to
+// them was written, so only damage can lose them.
 
 #include <optional>
 #include <set>
@@ -51,7 +51,7 @@ absl::Status Opening::CheckValuesOf(SequenceNumber first, std::string_view batch
   replay_->VisitReferences(first, batch, [&](const BatchEntry& entry) {
     const std::optional<ValueReference> reference = ReferenceOf(entry.kind, entry.value);
     if (!status.ok() || !reference.has_value()) return;  // a batch that is none is told of by the replay
-    // Damage is found by the reads that meet it.
+    // Reads find damage when they meet it.
     if (ClosedInOrder() && value_files_.contains(reference->file)) return;
     status = reference->chunked ? parts_.core->values.CheckChunkSums(*reference)
                                 : parts_.core->values.ReadStored(*reference, &stored);

@@ -1,4 +1,4 @@
-// How an opening becomes the writer of the database: a new log, a new manifest, and files that go.
+// How an opening becomes the writer of the database: a new log, a new manifest, and the removal of old files.
 #include <algorithm>
 #include <utility>
 
@@ -36,14 +36,14 @@ absl::Status Opening::RemoveLeftOverLogs() {
   return RemoveLeftOverRings();
 }
 
-// One that was closed in order is.
+// The last header of a log that was closed in order is durable already.
 absl::Status Opening::MakeLastHeaderSure() const {
   const bool closed =
       state_.closed_log.has_value() && !logs_.logs.empty() && logs_.logs.back().number == state_.closed_log->number;
   return closed ? absl::OkStatus() : MakeLastHeaderDurable(parts_.core->log_directory(), logs_);
 }
 
-// Those of openings that failed, which else would take the space that this one needs.
+// Removes the rings of failed openings, which would take the space that this one needs.
 absl::Status Opening::RemoveLeftOverRings() const {
   Directory* const directory = parts_.core->log_directory();
   ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory, ListingOfLogs()));
@@ -85,10 +85,10 @@ absl::Status Opening::StartExisting() {
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
-  // A failed sync may have lost the link to the last manifest, which is still read. Without those before it the chain
-  // needs no link.
+  // A failed sync may have lost the link to the last manifest, which can still be read. Once the older ones are
+  // removed, the chain needs no link.
   RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_.others, manifest_.number));
-  // Also what an opening before this one removed, whose sync failed.
+  // This also syncs what an earlier opening removed, if its sync failed.
   RETURN_IF_ERROR(core.directory->Sync());
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
   RETURN_IF_ERROR(MakeLastHeaderSure());
@@ -102,11 +102,11 @@ absl::Status Opening::StartExisting() {
   }();
   absl::StatusOr<std::unique_ptr<ManifestWriter>> manifest =
       ManifestWriter::Create(core.directory.get(), number, identity_.database_id, &snapshot, old.get());
-  // Where the old one has not failed, the new one is gone for good.
+  // If the old manifest can still be written, the new one was removed for good.
   tables_may_be_listed_ = manifest.ok() || !old->failure().ok();
   RETURN_IF_ERROR(manifest.status());
   parts_.catalog->SetManifest(*std::move(manifest), log);
-  // Not durably: where the old manifest comes back, it says in which one it continues, and the next opening removes it.
+  // The removal is not synced: if the old manifest reappears, it names its successor, and the next opening removes it.
   const absl::Status removed = core.directory->Remove(ManifestFileName(manifest_.number));
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
@@ -128,7 +128,7 @@ LogOptions Opening::MakeLogOptions() const {
   const Capabilities capabilities = directory->capabilities();
   options.ring_bytes = capabilities.map && capabilities.allocate ? tuning_.log_ring_bytes : 0;
   options.in_order = !capabilities.outlives_process;
-  // A file system that cannot say is taken to have enough.
+  // A file system that cannot tell is taken to have enough.
   if (const absl::StatusOr<uint64_t> free = directory->FreeBytes(); free.ok()) {
     const LogSpace fits = FitLogSpace({options.ring_bytes, options.allocation_step_bytes}, *free, kLogHeaderBytes);
     options.ring_bytes = fits.ring_bytes;
@@ -157,7 +157,7 @@ void Opening::StartFamiliesAt(FileNumber log) {
   for (const auto& [id, family] : families_) family->BeginLog(log, &parts_.state->log_pins);
 }
 
-// What is left over is found again when the database is next opened.
+// Files that stay are found again at the next opening.
 void Opening::RemoveStrayFiles() {
   Core& core = *parts_.core;
   LiveFiles live;

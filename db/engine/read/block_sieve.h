@@ -1,6 +1,5 @@
-// A key filter asked about many keys of a plain block at once (ReadOptions::key_filter), for an iterator that goes
-// forward: it moves from one entry that passes to the next, and what lies between is not shown to anybody, and its
-// values are not touched.
+// Asks a key filter about many keys of a plain block at once (ReadOptions::key_filter), for an iterator that moves
+// forward: it jumps from one passing entry to the next, and never touches the values between.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +17,16 @@ namespace sepal {
 
 class BlockSieve {
  public:
-  // After a seek, or any other move: nothing is known of the entries ahead. A caller that looks for a single key does
-  // not ask about a whole block at once.
+  // Called after a seek or any other move, when nothing is known of the next entries. The first questions are small,
+  // because a caller may want a single key.
   void Forget() {
     at_once_ = kFirstAtOnce;
     ahead_ = 0;
   }
-  // Whether the answers for the current entry and some after it are known.
+  // Returns whether the answers for the current entry and some after it are known.
   bool KnowsAhead() const { return ahead_ > 0; }
 
-  // Asks about the current entry of a plain block and those after it. False where keys are too long for that.
+  // Asks about the current entry of a plain block and those after it. Returns false if the keys are too long.
   bool Ask(BlockCursor* block, KeySieve* sieve) {
     const size_t stride = block->PlainKeyRoom();
     if (stride > kMostKeyRoom) return false;
@@ -46,10 +45,10 @@ class BlockSieve {
     }
     return true;
   }
-  // The current entry is done with.
+  // Marks the current entry as done.
   void PassCurrent() { passing_ &= ~uint64_t{1}; }
-  // How many entries are to be skipped, up to the first that passes of the current one and those whose answers are
-  // known. `*found`: whether there is one; otherwise the skip ends at the last of them.
+  // Returns how many entries to skip, to the first passing entry among those whose answers are known. `*found`: whether
+  // there is one; otherwise the skip ends at the last of them.
   uint32_t Skip(bool* found) {
     *found = passing_ != 0;
     const uint32_t skipped = *found ? static_cast<uint32_t>(std::countr_zero(passing_)) : ahead_;
@@ -59,17 +58,17 @@ class BlockSieve {
   }
 
  private:
-  // Of a key with its prefix: longer ones are asked about one by one.
+  // Limits a key with its prefix; longer ones are asked about one by one.
   static constexpr size_t kMostKeyRoom = 256;
   static constexpr uint32_t kFirstAtOnce = 4;
-  // Values are prefetched where one of so many passes.
+  // Values are prefetched if at least one entry in so many passes.
   static constexpr uint32_t kValuesOfUse = 4;
 
-  // Of the current entry (bit 0) and the `ahead_` after it in its block: whether they pass.
+  // A bit for each of the current entry (bit 0) and the `ahead_` after it in its block: whether it passes.
   uint64_t passing_ = 0;
   uint32_t ahead_ = 0;
   uint32_t at_once_ = kFirstAtOnce;
-  std::unique_ptr<char[]> keys_;  // that are asked about together
+  std::unique_ptr<char[]> keys_;  // the keys of one question
 };
 
 }  // namespace sepal

@@ -6,7 +6,7 @@ namespace sepal {
 
 namespace {
 
-// Lends nothing: each step has to ask whether the next entry is covered.
+// It lends no cursor, because each step must check whether the next entry is covered.
 class CoveredSource final : public InternalIterator {
  public:
   CoveredSource(const RangeCover* cover, KeyOrder order, SequenceNumber highest,
@@ -42,7 +42,7 @@ class CoveredSource final : public InternalIterator {
   absl::Status status() const override { return source_->status(); }
 
  private:
-  // The stretch of the entry at hand is found anew where it has left the one before.
+  // The stretch is searched again only when the entry has left the last one.
   bool IsCovered() {
     const std::string_view key = source_->key().user_key;
     const bool inside = known_ && (!stretch_.begin.has_value() || !order_.Less(key, *stretch_.begin)) &&
@@ -79,7 +79,7 @@ class CoveredSource final : public InternalIterator {
     ShowChild(*source_);
     lent_ = nullptr;
   }
-  // Everything that is left is covered.
+  // Ends the iteration, because everything that is left is covered.
   void End() {
     valid_ = false;
     lent_ = nullptr;

@@ -1,4 +1,4 @@
-// An ordered source of a view without what range tombstones cover.
+// An ordered source of a view, without the entries that range tombstones cover.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace sepal {
 
-// `highest`: of the source's entries that the reader sees. A covered stretch that is newer is passed by one seek.
-// `cover` must outlive the iterator.
+// `highest`: the highest sequence number of the source's entries that the reader sees. A stretch covered by a newer
+// range tombstone is passed by one seek. `cover` must outlive the iterator.
 std::unique_ptr<InternalIterator> WithoutCovered(const RangeCover* cover, KeyOrder order, SequenceNumber highest,
                                                  std::unique_ptr<InternalIterator> source);
 

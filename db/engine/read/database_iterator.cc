@@ -28,7 +28,7 @@ absl::Status NotOpen(const OpenMark& mark) {
 
 ReadClock* ClockOf(const DatabaseIteratorOptions& options) { return &options.source.core->expiry; }
 
-// For a key that was stepped from: the next one is often as long.
+// Copies the current key before a step. The next key often has the same length, so memcpy is the fast path.
 void CopyKey(std::string_view key, std::string* buffer) {
   if (key.size() != buffer->size()) [[unlikely]] {
     buffer->assign(key);
@@ -37,7 +37,7 @@ void CopyKey(std::string_view key, std::string* buffer) {
   std::memcpy(buffer->data(), key.data(), key.size());
 }
 
-// The same entries, without their values.
+// Shows the same entries without their values.
 template <class Entries>
 class WithoutValues final : public Entries {
  public:
@@ -65,7 +65,7 @@ class ErrorIterator final : public Iterator {
 
 }  // namespace
 
-// A failure behind the entry that is shown is told when its turn has come.
+// A failure beyond the entry that is shown is reported only when that place is reached.
 absl::Status DatabaseIterator::status() const {
   if (Closed()) return NotOpen(*options_.open_mark);
   return merge_status_.ok() && !AnyAhead() ? entries_->status() : merge_status_;
@@ -78,7 +78,7 @@ bool DatabaseIterator::BeginSeek() {
   return Begin(Ticker::kSeeks);
 }
 
-// What a closed database was given, a comparator, a clock or a listener, may be gone.
+// Nothing is touched once the database is closed, because its comparator, clock or listeners may be gone.
 void DatabaseIterator::SeekToFirst() {
   if (Closed()) [[unlikely]]
     return Hide();
@@ -127,8 +127,8 @@ void DatabaseIterator::SeekForPrev(std::string_view target) {
   const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
   if (!BeginSeek()) return;
   SetOut(Direction::kBackward);
-  // All versions of `target` are before (target, 0) or at it; no update has trailer 0 and sequence 0 but a
-  // zeroed delete, which retention never leaves.
+  // All versions of `target` sort before (target, 0): only a delete with sequence number 0 has that trailer, and
+  // retention drops those.
   entries_->SeekBefore({target, kLastTrailer});
   FindPreviousVisible();
 }
@@ -149,10 +149,10 @@ ABSL_ATTRIBUTE_NOINLINE void DatabaseIterator::NextElsewhere() {
   if (ahead_ != nullptr && NextAhead()) return;
   if (at_entry_) {
     CopyKey(entries_->key().user_key, &key_buffer_);
-    // Where keys may be told by their bytes, there is nothing more in the block that was lent.
+    // If equal keys have equal bytes, the lent block has no older version, so Next is enough.
     hashable_ ? entries_->Next() : entries_->Advance();
   } else if (direction_ == Direction::kBackward) {
-    // Back to the versions of the key that was shown; the skip below passes them.
+    // Goes back to the versions of the shown key, which FindNextVisible then skips.
     entries_->Seek({key_buffer_, kFirstTrailer});
   }
   SetOut(Direction::kForward);
@@ -351,8 +351,8 @@ void DatabaseIterator::CollectForward() {
   }
 }
 
-// From before all versions of the key that began the batch on. A key that is left for its turn is given back:
-// `entries_` stands at its oldest version again.
+// Collects from before the key that began the batch. A key that is left for later is given back: `entries_` returns to
+// its oldest version.
 void DatabaseIterator::CollectBackward() {
   std::string key;
   std::string value;

@@ -1,5 +1,5 @@
-// A user's iterator: of the entries of all sources, in order, the newest visible version of each key, without deleted
-// ones and within the bounds.
+// A user's iterator: shows the newest visible version of each key of all sources, in order, without deleted keys and
+// within the bounds.
 #pragma once
 
 #include <memory>
@@ -21,27 +21,26 @@ namespace sepal {
 struct DatabaseIteratorOptions {
   KeyOrder order;
   SequenceNumber visible;
-  // Whose entries they are.
+  // The database and view that the entries belong to.
   DeadRun::Source source;
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
-  // Asked about each key; null: none. It must outlive the iterator.
+  // Asked about each key; null if there is no filter. It must outlive the iterator.
   const KeyFilter* key_filter = nullptr;
   bool keys_only = false;
-  bool fill_cache = true;  // with values that lie in value files
-  // Of the database: once it is not open, the iterator does nothing, and in a child made by `fork` it lets go of
-  // nothing.
+  bool fill_cache = true;  // for values in value files
+  // The mark of the database: once it is closed the iterator does nothing, and in a forked child it frees nothing.
   const OpenMark* open_mark = nullptr;
   StatisticsImpl* statistics = nullptr;
   CallWatch* calls = nullptr;
   std::string_view family_name = {};
-  // Kept alive, and let go after the sources.
+  // Kept alive, and released after the sources.
   std::shared_ptr<const void> owner = {};
 };
 
 std::unique_ptr<Iterator> NewDatabaseIterator(DatabaseIteratorOptions options,
                                               std::unique_ptr<InternalIterator> entries);
-// An iterator over nothing, with a status.
+// Returns an iterator without entries, with a status.
 std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-// The iterator that database_iterator.h makes: for what is made of it.
+// The iterator that database_iterator.h makes, for classes derived from it.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace sepal {
 
-// Going forward, `entries_` stands at the entry that is shown; behind it, if the value was made of merge operands
-// or expires, among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown.
-// Going backward, it stands at the entry where that is plainly the only version of its key; else before all versions of
-// the key that is shown, which the buffers hold. Where an entry's value lies in a value file, that entry and some after
-// it are in `ahead_`, the first is shown, and `entries_` stands behind the last of them in the direction of travel.
+// Going forward, `entries_` is at the shown entry; if its value was made from merge operands or expires, `entries_` is
+// among or after the versions of its key, and `key_buffer_` and `value_buffer_` hold what is shown. Going backward, it
+// is at the entry if that is clearly the only version of its key; otherwise it is before all versions of the shown key,
+// which the buffers hold. If an entry's value lies in a value file, that entry and some after it are in `ahead_`, the
+// first of them is shown, and `entries_` is past the last of them in the direction of travel.
 class DatabaseIterator : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -80,7 +80,7 @@ class DatabaseIterator : public Iterator {
 
  protected:
   const DatabaseIteratorOptions& options() const { return options_; }
-  // Where the entry that is shown lies in a plain block, null elsewhere; and a move ahead in that block.
+  // Returns the plain block of the shown entry, or null if it is in none; SkipInPlainBlock moves ahead in that block.
   BlockCursor* PlainBlock() const { return in_plain_block_ && !Closed() ? entries_->LentPlainBlock() : nullptr; }
   void SkipInPlainBlock(uint32_t count);
 
@@ -89,7 +89,7 @@ class DatabaseIterator : public Iterator {
 
   enum class Direction : uint8_t { kForward, kBackward };
 
-  // What Next and Prev seldom do, apart from them: a step within a block takes some tens of instructions.
+  // Rare paths of Next and Prev are kept apart, because a step within a block takes only some tens of instructions.
   ABSL_ATTRIBUTE_NOINLINE void HideBehindBound() {
     if (IsBehind(entries_->key().user_key)) Hide();
   }
@@ -132,7 +132,7 @@ class DatabaseIterator : public Iterator {
   }
   bool BeginSeek();
 
-  // It may lie in the entry that is shown, which is gone once `entries_` moves.
+  // Copies the target, which may point into the shown entry, before `entries_` moves.
   std::string_view Keep(std::string_view target) { return target_buffer_.assign(target); }
 
   CallWatch::Subject ASeek(std::string_view target) const {
@@ -140,13 +140,13 @@ class DatabaseIterator : public Iterator {
   }
   CallWatch::Subject AStep() const { return {.column_family = options_.family_name, .key_buffer = &key_buffer_}; }
 
-  // Steps within blocks are counted together, once a block.
+  // Steps within a block are counted together, once per block.
   void CountSteps() {
     if (steps_ > 0) options_.statistics->Add(Ticker::kNexts, std::exchange(steps_, 0));
     if (steps_back_ > 0) options_.statistics->Add(Ticker::kPrevs, std::exchange(steps_back_, 0));
   }
 
-  // Whether it needs no more than the entry to show it.
+  // Returns whether the entry alone is enough to show it.
   bool IsShownAsItStands(Meaning meaning) const {
     return meaning == Meaning::kValue || (options_.keys_only && meaning == Meaning::kReference);
   }
@@ -161,23 +161,22 @@ class DatabaseIterator : public Iterator {
     return options_.upper_bound.has_value() && !order_.Less(user_key, *options_.upper_bound);
   }
 
-  // From the entry that is shown to the last before all versions of its key, which is in `key_buffer_`.
+  // Moves from the shown entry to the last entry before all versions of its key, which is in `key_buffer_`.
   void GoBefore();
-  // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
-  // are passed over.
+  // Moves from `entries_` to the first entry to be shown. With `skip_key`, skips versions of the key in `key_buffer_`.
   void FindNextVisible(bool skip_key);
   bool PassDeleted(bool skip_key);
-  // Shows what is made of what begins where `entries_` stands: operands, a value that expires, or a reference. False: a
-  // filter leaves out the key, which is in `key_buffer_`.
+  // Shows the key at `entries_`, whose value must be made: from operands, an expiring value, or a reference. Returns
+  // false if a filter excludes the key, which is then in `key_buffer_`.
   bool ShowMade(Meaning meaning);
-  // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
-  // until one is there.
+  // `entries_` is at the oldest version of the first candidate. Takes the newest visible version of each key until one
+  // is to be shown.
   void FindPreviousVisible();
-  // Shows the key in `key_buffer_`, whose newest version is an operand; `entries_` stands before all of them
-  // afterwards.
+  // Shows the key in `key_buffer_`, whose newest version is an operand; afterwards `entries_` is before all its
+  // versions.
   void ShowMergedBackward();
 
-  // Whether a filter lets the key pass, whose value would have to be read.
+  // Returns whether a filter lets a key pass, before its value is read.
   bool IsWanted(std::string_view key) const {
     return options_.key_filter == nullptr || options_.key_filter->MayContain(key);
   }
@@ -200,18 +199,18 @@ class DatabaseIterator : public Iterator {
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
   bool at_entry_ = true;
-  // The entry that is shown lies in a plain block, all of whose entries are visible then.
+  // The shown entry lies in a plain block, and all entries of that block are visible.
   bool in_plain_block_ = false;
-  Direction direction_ = Direction::kForward;  // in which `entries_` was moved last
-  uint64_t steps_ = 0;                         // not counted yet
+  Direction direction_ = Direction::kForward;  // in which `entries_` was last moved
+  uint64_t steps_ = 0;                         // not yet counted in the statistics
   uint64_t steps_back_ = 0;
   std::string key_buffer_;
   std::string target_buffer_;
   std::string value_buffer_;
   std::string_view shown_value_;         // unless `at_entry_`: in the buffer, in `ahead_` or pinned
-  CachePin value_pin_;                   // of a value that lies in a value file
-  std::unique_ptr<EntriesAhead> ahead_;  // null: no such value was met
-  std::string passed_key_;               // going forward: the last that was taken into `ahead_`, or passed
+  CachePin value_pin_;                   // of a value in a value file
+  std::unique_ptr<EntriesAhead> ahead_;  // null until such a value is met
+  std::string passed_key_;               // going forward: the last key taken into `ahead_`, or skipped
   absl::Status merge_status_;            // of the key at which the last call ended
 };
 

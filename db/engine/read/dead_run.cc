@@ -12,7 +12,7 @@
 namespace sepal {
 
 bool DeadRun::Look(std::string_view key) {
-  // In a child made by `fork` a thread that is missing may hold the locks.
+  // In a forked child, missing threads may hold the locks.
   if (source_.core->Forked()) return false;
   const DeadRanges& ranges = source_.family->dead_ranges;
   const bool forward = direction_ == Direction::kForward;
@@ -48,7 +48,7 @@ bool DeadRun::Add(KeyPosition near) {
   KeyPosition begin = far_;
   KeyPosition end = std::move(near);
   if (direction_ == Direction::kBackward) std::swap(begin, end);
-  // A writer may hold the mutex for as long as the disk takes, which a reader does not wait for.
+  // A reader does not wait for the mutex, which a writer may hold for as long as the disk takes.
   if (!source_.core->commit_mutex.TryLock()) return false;
   AddLocked(begin, end);
   source_.core->commit_mutex.Unlock();

@@ -1,11 +1,11 @@
-// The deleted keys that an iterator walks over one after the other: they are skipped where another iterator has walked
-// before, and remembered for those to come (db/state/version/dead_ranges.h).
+// Runs of deleted keys that iterators walk over: a run that an earlier iterator has walked over is skipped, and new
+// ones are remembered (db/state/version/dead_ranges.h).
 //
-// A walk is told of each deleted key. It looks for a range after 1, 2, 4, 8 ... keys, and adds what it has walked over
-// once that is long enough to be worth the commit mutex, which it takes for that unless a writer has it. What is walked
-// over is deleted as of the iterator's read point, and all that is newer lies in the active memtable: an iterator of a
-// snapshot, or one whose active memtable is another by now, adds nothing. Its values are looked for under the commit
-// mutex.
+// A walk reports each deleted key. It looks for a known range after 1, 2, 4, 8 ... keys, and adds the run that it has
+// walked over once that is long enough to justify the commit mutex, which it takes unless a writer holds it. The keys
+// of the run are deleted as of the iterator's read point, and everything newer is in the active memtable; so an
+// iterator of a snapshot, or one whose active memtable has been switched, adds nothing. The active memtable is checked
+// for newer values under the commit mutex.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class DeadRun {
     Family* family = nullptr;
     const ReadView* view = nullptr;
     SequenceNumber visible;
-    // `view` has all updates up to here. It may lack those behind it, even if they are visible: a memtable that began
-    // between the two loads has them. A range that follows from such an update must not be skipped.
+    // `view` has all updates up to here. It may lack visible ones after it, if a memtable was switched between the two
+    // loads. A range that was derived from such an update must not be skipped.
     SequenceNumber complete;
     bool adds = false;  // the iterator reads the newest state
   };
 
-  // What `source` names must outlive the run.
+  // The pointers in `source` must outlive the run.
   explicit DeadRun(const Source& source) : source_(source) {}
 
   void Begin(Direction direction) {
@@ -39,7 +39,7 @@ class DeadRun {
     keys_ = 0;
     begun_ = joins_ = false;
   }
-  // `key` is deleted. True: nothing is visible up to `target`, where the walk goes on.
+  // Notes that `key` is deleted. Returns true if nothing is visible up to `target`, from where the walk continues.
   bool Pass(std::string_view key) {
     ++keys_;
     if ((keys_ & (keys_ - 1)) != 0) return false;
@@ -47,25 +47,25 @@ class DeadRun {
     return Look(key);
   }
   InternalKeyView target() const { return far_.view(); }
-  // The walk is over: nothing is visible up to the place before, or after, all updates of `key`.
+  // Ends the walk: nothing is visible up to the place before, or after, all updates of `key`.
   void End(std::string_view key, bool after) {
     if (keys_ >= kFewestToJoin) [[unlikely]]
       AddLast(key, after);
   }
 
  private:
-  // A run of which nothing is known begins to be remembered here, so that short ones cost nothing.
+  // The number of keys after which a new run begins to be remembered, so that short runs cost nothing.
   static constexpr uint64_t kFirstLook = 8;
-  // Keys that are worth a range of their own, or a longer one.
+  // The numbers of keys that justify a new range, and the extension of a known one.
   static constexpr uint64_t kFewest = 64;
   static constexpr uint64_t kFewestToJoin = 16;
-  // Powers of two; writers wait while so many keys, or entries, are looked at.
+  // Powers of two. They limit the keys and entries that are looked at while writers wait.
   static constexpr uint64_t kMost = 128;
   static constexpr int kMostEntries = 1024;
 
   bool Look(std::string_view key);
   void AddLast(std::string_view key, bool after);
-  // False: a writer holds the commit mutex, and the walk may try again further on.
+  // Returns false if a writer holds the commit mutex; the walk may try again later.
   bool Add(KeyPosition near);
   void AddLocked(const KeyPosition& begin, const KeyPosition& end);
   bool AnyNewerValue(const MemTable& active, const KeyPosition& begin, const KeyPosition& end) const;
@@ -74,8 +74,8 @@ class DeadRun {
   Direction direction_ = Direction::kForward;
   uint64_t keys_ = 0;   // since `far_`
   bool begun_ = false;  // `far_` is known
-  bool joins_ = false;  // a range ends at `far_`
-  KeyPosition far_;     // where the run began, or goes on
+  bool joins_ = false;  // a known range ends at `far_`
+  KeyPosition far_;     // where the run began, or continues
 };
 
 }  // namespace sepal

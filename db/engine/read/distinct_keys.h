@@ -1,4 +1,4 @@
-// Estimates how many different keys a view has, from the key sketches of its tables and a look at each key in memory.
+// Estimates the number of distinct keys in a view, from the key sketches of its tables and the keys in memory.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace sepal {
 
-// Within a range: of a table that lies in it partly, no sketch says which keys those are. As many of the keys that such
-// tables add to the others are counted as the range has of their bytes.
+// For a range: a sketch does not say which keys of a table lie in the range. Of the keys that such partly covered
+// tables add to the others, the same share is counted as the range has of their bytes.
 class DistinctKeys {
  public:
-  // `range`: nullopt for all keys. `hash_seed`: of the database. The order must be hashable.
+  // `range`: nullopt for all keys. `hash_seed` is the database's. The order must be hashable.
   DistinctKeys(KeyOrder order, uint64_t hash_seed, const std::optional<Range>& range)
       : order_(order), hash_seed_(hash_seed), range_(range) {}
 
@@ -29,15 +29,15 @@ class DistinctKeys {
  private:
   void AddMemTable(const MemTable& memtable);
   absl::Status AddTable(const TableFile& table, TableOpener* opener);
-  // The part of a table's bytes that lies in the range.
+  // Returns the part of a table's bytes that lies in the range.
   absl::StatusOr<double> PartInRange(const TableFile& table, TableOpener* opener) const;
 
   const KeyOrder order_;
   const uint64_t hash_seed_;
   const std::optional<Range> range_;
-  HyperLogLog whole_;   // of what lies in the range
-  HyperLogLog partly_;  // of tables that also have other keys
-  // Of those tables: all their entries, and about how many lie in the range.
+  HyperLogLog whole_;   // of tables and memtables that lie in the range
+  HyperLogLog partly_;  // of tables that also have keys outside of it
+  // All entries of those tables, and about how many of them lie in the range.
   double entries_ = 0;
   double entries_in_range_ = 0;
 };

@@ -58,7 +58,7 @@ EntriesAhead::Span EntriesAhead::Hold(std::string_view bytes) {
   return span;
 }
 
-// A single key may have been larger than what is held.
+// Frees the buffer if a single key made it larger than the limit.
 void EntriesAhead::Drop() {
   bytes_.clear();
   if (bytes_.capacity() > 2 * kMostHeldBytes) bytes_.shrink_to_fit();

@@ -1,5 +1,5 @@
-// Entries that an iterator has taken from its sources before it comes to them, so that those of their values that lie
-// in value files are read together.
+// Entries that an iterator has taken from its sources in advance, so that their values in value files are read
+// together.
 //
 // The iterator takes a batch in its direction, shows one after another, and takes the next. Each batch is twice as
 // large as the one before it, and the first after a seek is of one entry: then nothing is read that is not shown. An
@@ -7,7 +7,8 @@
 // Reading together is a hint (db/act/files/value_window.h): a value that it did not bring is read when it is shown, and
 // only then can it fail.
 //
-// Holds at most kMostHeldBytes of keys and values beside the window, which is of the pool of windows. One thread.
+// Holds at most kMostHeldBytes of keys and values besides the window, which belongs to the pool of windows. Used by one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +28,13 @@ namespace sepal {
 
 class EntriesAhead {
  public:
-  // `core` must outlive it. `fill_cache`: values that are read stay in the cache.
+  // `core` must outlive it. With `fill_cache`, values that are read stay in the cache.
   EntriesAhead(Core* core, bool fill_cache)
       : core_(core), fill_cache_(fill_cache), window_(&core->values, &core->windows) {}
   EntriesAhead(const EntriesAhead&) = delete;
   EntriesAhead& operator=(const EntriesAhead&) = delete;
 
-  // At a seek or a turn: drops what there is, and begins small again.
+  // Called at a seek or a turn: drops the entries, and begins with a small batch again.
   void Restart() {
     Drop();
     most_references_ = 1;
@@ -51,15 +52,15 @@ class EntriesAhead {
   void AddReference(std::string_view key, std::string_view reference, uint64_t expiry_millis);
   void AddValue(std::string_view key, std::string_view value, uint64_t expiry_millis);
 
-  // The first entry, which the iterator shows; the rest follow.
+  // The first entry is the one that the iterator shows.
   bool empty() const { return shown_ == entries_.size(); }
   // Or kNoExpiryMillis.
   uint64_t expiry_millis() const { return entries_[shown_].expiry_millis; }
   std::string_view key() const { return Bytes(entries_[shown_].key); }
-  // Of an entry whose value lies with it, until the batch ends.
+  // The value of an entry that is not a reference; valid until the batch ends.
   std::string_view value() const { return Bytes(entries_[shown_].value); }
   bool IsReference() const { return entries_[shown_].reference != kNone; }
-  // Of another: as FetchShown.
+  // Fetches the value of a reference, as FetchShown does.
   absl::StatusOr<CachePin> Fetch();
   void Pop() { ++shown_; }
 
@@ -67,8 +68,8 @@ class EntriesAhead {
   static constexpr uint32_t kMostReferences = 64;
   static constexpr uint64_t kMostValueBytes = uint64_t{1} << 20;
   static constexpr size_t kMostHeldBytes = size_t{8} << 10;
-  // Values in a row that lie with their keys: they are copied, so that where values are seldom separated, it is not
-  // worth it to look for the next.
+  // Consecutive entries with inline values. They are copied, so if values are rarely separated, it is not worthwhile to
+  // search further for the next reference.
   static constexpr uint32_t kMostInlineRun = 8;
   static constexpr uint32_t kPassedPerReference = 4;
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -91,15 +92,15 @@ class EntriesAhead {
 
   Core* const core_;
   const bool fill_cache_;
-  uint32_t most_references_ = 1;  // of a batch
+  uint32_t most_references_ = 1;  // of this batch
   std::string bytes_;
   std::vector<Entry> entries_;
   size_t shown_ = 0;
   std::vector<ValueReference> references_;
-  uint64_t value_bytes_ = 0;  // that are stored of the values of `references_`
+  uint64_t value_bytes_ = 0;  // stored bytes of the values of `references_`
   uint32_t inline_run_ = 0;
   uint32_t passed_ = 0;
-  // Of the values of `references_` from `window_begin_` up to `window_end_`.
+  // Covers the values of `references_` from `window_begin_` up to `window_end_`.
   ValueWindow window_;
   uint32_t window_begin_ = 0;
   uint32_t window_end_ = 0;

@@ -40,7 +40,7 @@ void GroupLookup::HideRefused() {
   }
 }
 
-// Alone: after the first operand a key goes its own way.
+// Resolved key by key, because after the first operand the keys do not proceed together.
 void GroupLookup::ResolveMerges(size_t i) {
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   statuses_[i] = LookUpMerged(family_, view_, keys_[i], CoveredBy(i), options_, core_, &counters, &results_[i]);
@@ -57,7 +57,7 @@ void GroupLookup::AskRuns() {
   const size_t runs = view_.version->runs().size();
   while (true) {
     for (size_t run = 0; run < runs && wanted_count_ > 0; ++run) AskRun(run);
-    wanted_count_ = 0;  // they are nowhere
+    wanted_count_ = 0;  // they are in no run
     if (waiting_count_ == 0) break;
     GoOnWithWaiting();
   }
@@ -107,9 +107,9 @@ void GroupLookup::GoOnWithWaiting() {
   waiting_count_ = static_cast<size_t>(ended - waiting_.begin());
 }
 
-// A failure is met again, and told, by the key that needs the table.
+// A failure is ignored here, because the key that needs the table meets and reports it.
 void GroupLookup::OpenTogether(size_t first, std::span<const uint8_t> keys) {
-  constexpr size_t kAtOnce = 32;  // of a mebibyte each
+  constexpr size_t kAtOnce = 32;  // each may take a mebibyte
   FamilyTableOpener opener = core_->Opener(family_.order);
   if (options_.cached_only || !opener.IsFar()) return;
   std::vector<const TableFile*> tables;
@@ -150,7 +150,7 @@ void GroupLookup::ReadWanted() {
              [&](size_t i, absl::StatusOr<CachePin> unit) { searches_[active_[i]].search->Provide(std::move(unit)); });
 }
 
-// False when the table cannot be asked, which settles the key.
+// Returns false if the table cannot be asked, which settles the key.
 bool GroupLookup::Begin(uint8_t i, const TableFile& file, int level) {
   absl::StatusOr<const TableReader*> reader = ReaderOf(file, family_, options_, core_);
   if (!reader.ok()) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMostPlaces = 256;
 constexpr uint64_t kLeastBytesOfPlace = uint64_t{4} << 10;
-// A search for a range delete takes about as long as a walk over so many bytes.
+// The bytes of a walk that take about as long as one search for a range delete.
 constexpr uint64_t kBytesOfSearch = 64;
 
 template <class Visit>
@@ -37,7 +37,7 @@ void ForEachMemTable(const ReadView& view, Visit visit) {
 
 struct Stored {
   uint64_t table_bytes = 0;
-  uint64_t raw_table_bytes = 0;  // of keys and values
+  uint64_t raw_table_bytes = 0;  // bytes of keys and values
   uint64_t memory_bytes = 0;     // likewise
   uint64_t entries = 0;
   uint64_t raw_bytes() const { return raw_table_bytes + memory_bytes; }
@@ -62,7 +62,7 @@ KeyStretch StretchOf(const TableFile& table) {
   return {m.smallest.user_key, m.largest.user_key, m.raw_bytes};
 }
 
-// With a cut behind each `piece_bytes`.
+// Adds the memtable's stretch, with a cut after every `piece_bytes`.
 void AppendMemTable(const MemTable& memtable, KeyOrder order, uint64_t piece_bytes,
                     std::vector<KeyStretch>* stretches) {
   const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
@@ -83,17 +83,18 @@ void AppendMemTable(const MemTable& memtable, KeyOrder order, uint64_t piece_byt
   AppendStretches(stretches, order, std::move(all), cuts);
 }
 
-// The key in hand: where its next older update is hidden.
+// Where the next older update of the current key is hidden.
 class HidingOfKey {
  public:
-  // `deletes`: of ranges that cover the key, the newest first.
+  // `deletes`: sequence numbers of range deletes that cover the key, newest first.
   void Begin(std::vector<SequenceNumber> deletes) {
     deletes_ = std::move(deletes);
     next_delete_ = 0;
     by_update_.reset();
     by_delete_.reset();
   }
-  // From where on readers neither see nor need the next older update; none: they do up to now.
+  // Returns the sequence number from which readers neither see nor need the next older update; nullopt if they do until
+  // now.
   std::optional<SequenceNumber> Of(SequenceNumber sequence) {
     while (next_delete_ < deletes_.size() && deletes_[next_delete_] > sequence) by_delete_ = deletes_[next_delete_++];
     if (!by_delete_.has_value() || !by_update_.has_value()) return by_delete_.has_value() ? by_delete_ : by_update_;
@@ -117,7 +118,7 @@ class HeldWalk {
     all_ = true;
     return GoFrom(std::nullopt, UINT64_MAX);
   }
-  // About so much.
+  // Walks about `most_bytes`, at evenly spaced places.
   absl::Status GoToPlaces(const Stored& stored, uint64_t most_bytes) {
     const std::vector<std::string> places =
         Places(stored, std::clamp<uint64_t>(most_bytes / kLeastBytesOfPlace, 1, kMostPlaces));
@@ -126,7 +127,7 @@ class HeldWalk {
     for (const std::string& place : places) RETURN_IF_ERROR(GoFrom(place, most));
     return absl::OkStatus();
   }
-  // What was walked stands for all that is stored.
+  // Scales the sums of the walk up to all stored bytes.
   void AddTo(const Stored& stored, HeldBytes* held) const {
     const auto share = [](uint64_t a, uint64_t b) {
       return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
@@ -142,10 +143,10 @@ class HeldWalk {
  private:
   struct Sum {
     uint64_t entry_bytes = 0;
-    uint64_t separated_bytes = 0;  // what lies apart from the entry
+    uint64_t separated_bytes = 0;  // bytes of separated values
   };
 
-  // Keys that part what is stored evenly. Only tables that are cut are opened.
+  // Returns keys that divide the stored bytes evenly. Opens only tables that are cut.
   std::vector<std::string> Places(const Stored& stored, uint64_t count) const {
     FamilyTableOpener opener = core_->Opener(family_.order);
     const uint64_t piece = stored.raw_bytes() / count + 1;
@@ -163,7 +164,7 @@ class HeldWalk {
     return SubcompactionBoundaries(stretches, family_.order, static_cast<int>(count), /*min_part_bytes=*/0);
   }
 
-  // From `begin` on until as much has been done; mostly whole keys.
+  // Walks from `begin` until `most` is reached, mostly at a key's end.
   absl::Status GoFrom(const std::optional<std::string>& begin, uint64_t most) {
     const std::unique_ptr<InternalIterator> entries =
         NewVersionsIterator(core_, family_, view_, {.begin = begin}, /*fill_cache=*/false);
@@ -189,7 +190,8 @@ class HeldWalk {
     }
     return entries->status();
   }
-  // Returns how many searches that took. Of the deletes between two moments the newest does: they hide the same.
+  // Returns the number of searches. Of the deletes between two moments only the newest is needed, as they hide the
+  // same.
   uint64_t BeginKey(std::string_view key) {
     key_.assign(key);
     std::vector<SequenceNumber> deletes;
@@ -211,7 +213,7 @@ class HeldWalk {
     return last.has_value() ? std::max(*last, *std::prev(behind)) : *std::prev(behind);
   }
 
-  // Of a key's updates the next older one. Readers see it, or need it, from its own number on until it is hidden.
+  // Adds the next older update of the key. Readers see or need it from its own number on until it is hidden.
   void Add(const InternalKeyView& key, std::string_view payload) {
     const SequenceNumber sequence = key.sequence();
     const std::optional<SequenceNumber> hidden = hiding_.Of(sequence);
@@ -224,7 +226,7 @@ class HeldWalk {
     if (next != moments_.snapshots.end() && *next < *hidden) return;
     Sum& sum = held_[*sees];
     std::string_view value = payload;
-    // What has expired is absent at every moment, and kept for none.
+    // An expired put is absent at every moment, so it is kept for none.
     if (meaning == Meaning::kExpiring && MeaningNow(key.trailer, &value, &core_->expiry) == Meaning::kAbsent) return;
     const std::optional<ValueReference> reference = ReferenceOf(key.kind(), payload);
     if (reference.has_value()) sum.separated_bytes += reference->stored_bytes;

@@ -1,4 +1,4 @@
-// What snapshots hold: the bytes that are kept for one moment alone.
+// The bytes that snapshots hold: those that are kept for a single moment.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace sepal {
 
-// By moment.
+// Bytes by moment.
 using HeldBytes = std::map<SequenceNumber, uint64_t>;
 
-// Where readers of a family may stand.
+// The moments at which readers of a family may read.
 struct ReaderMoments {
   std::span<const SequenceNumber> snapshots;  // ascending
-  SequenceNumber floor;                       // and at any number from here on: the visible one, or a history's floor
+  SequenceNumber floor;  // readers may also read at any number from here on: the visible one, or a history's floor
 };
 
-// About what a walk over all of a view takes: bytes of keys and values, and for each key with range deletes some more.
+// Returns about how much a walk over a whole view costs: the bytes of keys and values, plus a little for each key with
+// range deletes.
 uint64_t WalkBytes(const Family& family, const ReadView& view, const ReaderMoments& moments);
 
-// Adds, for each snapshot, about what is stored of the updates of `view` that readers see at it and at no other moment.
-// Exact but for the shares of compression, filters and indexes where `most_bytes` allow a walk over all; an estimate
-// from about as much, out of places that part the bytes evenly, where they do not. A reader stands at `visible`
-// (RangeDeletes::Stand) until the call returns. It ends with an error once the database is closed.
+// Adds, for each snapshot, about how many bytes are stored for updates of `view` that readers see at that snapshot
+// only. Exact, except for the shares of compression, filters and indexes, if `most_bytes` allows a walk over
+// everything; otherwise an estimate from about that many bytes, at evenly spaced places. A reader must be registered at
+// `visible` (RangeDeletes::Stand) until the call returns. Returns an error once the database is closed.
 absl::Status AddHeldBytes(Core* core, const Family& family, const ReadView& view, SequenceNumber visible,
                           const ReaderMoments& moments, uint64_t most_bytes, HeldBytes* held);
 

@@ -1,4 +1,4 @@
-// What is held of a view beyond the call that took it.
+// Keeps a view alive beyond the call that took it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace sepal {
 
-// With the last holder of a view go the tables that nothing else lists.
+// The last holder of a view also frees the tables that nothing else lists.
 class HeldView {
  public:
   HeldView(std::shared_ptr<Core> core, std::shared_ptr<const ReadView> view)
@@ -32,11 +32,11 @@ class HeldView {
   std::shared_ptr<const ReadView> view_;
 };
 
-// Where a reader stands that goes on beyond the epoch guard under which it began.
+// The position of a reader that goes on beyond the epoch guard under which it began.
 struct HeldPoint {
-  std::optional<HeldView> view = {};  // none: the family was dropped
+  std::optional<HeldView> view = {};  // unset if the family was dropped
   SequenceNumber visible = {};
-  std::shared_ptr<const void> standing = nullptr;  // RangeDeletes::Stand
+  std::shared_ptr<const void> standing = nullptr;  // see RangeDeletes::Stand
 };
 
 }  // namespace sepal

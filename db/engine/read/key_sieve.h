@@ -1,5 +1,5 @@
-// Keeps the keys that a filter says are perhaps wanted (ReadOptions::key_filter), and asks it little where it leaves
-// out next to nothing: a read that it is of no use to is not to pay for it.
+// Asks a key filter (ReadOptions::key_filter) which keys may be wanted, and asks rarely if the filter excludes almost
+// nothing, so that a useless filter costs a read little.
 #pragma once
 
 #include <array>
@@ -14,23 +14,24 @@ namespace sepal {
 
 class KeySieve {
  public:
-  // How many keys are asked about before it is seen whether that is of use, and how many pass unasked where it is not.
-  // An answer may cost a cache miss, which is several steps of a scan: one key of 257 is asked about then.
+  // The number of keys that are asked about to see whether the filter is useful, and the number that pass unasked if it
+  // is not. An answer may cost a cache miss, which takes as long as several steps of a scan; of a useless filter, one
+  // key in 257 is asked about.
   static constexpr uint32_t kWindow = 32;
   static constexpr uint32_t kUnasked = 256 * kWindow;
-  // It is of use where it leaves out one key of so many.
+  // The filter is useful if it excludes at least one key in so many.
   static constexpr uint32_t kLeastUse = 16;
 
   // `filter` must outlive the sieve.
   explicit KeySieve(const KeyFilter* filter) : filter_(filter) {}
 
-  // Whether the next key passes unasked, whatever it is.
+  // Returns whether the next key passes without a question.
   bool PassesUnasked() {
     if (unasked_ == 0) return false;
     --unasked_;
     return true;
   }
-  // Whether it would be asked about the next key.
+  // Returns whether the filter would be asked about the next key.
   bool asks() const { return unasked_ == 0; }
   bool Passes(std::string_view key) {
     if (PassesUnasked()) return true;
@@ -38,7 +39,8 @@ class KeySieve {
     Heard(1, maybe ? 0 : 1);
     return maybe;
   }
-  // Which of up to kMany keys pass: bit i for keys[i]. They are asked about at once, whatever it is of use.
+  // Returns which of up to kMany keys pass: bit i for keys[i]. Asks about all of them at once, whether or not that is
+  // useful.
   static constexpr size_t kMany = 64;
   uint64_t PassMany(std::span<const std::string_view> keys) {
     std::array<bool, kMany> maybe;
@@ -62,7 +64,7 @@ class KeySieve {
   const KeyFilter* filter_;
   uint32_t asked_ = 0;
   uint32_t left_out_ = 0;
-  uint32_t unasked_ = 0;  // so many more keys pass
+  uint32_t unasked_ = 0;  // the number of further keys that pass unasked
 };
 
 }  // namespace sepal

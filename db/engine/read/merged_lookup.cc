@@ -39,7 +39,7 @@ class MergedLookup {
         counters_(counters),
         chain_(&core->expiry) {}
 
-  // Whether all updates that are needed were taken; false: not from memory alone.
+  // Takes all needed updates. Returns false if memory alone does not have them.
   absl::StatusOr<bool> TakeAll(const ReadView& view) {
     if (TakeFrom(*view.active)) return true;
     for (const std::shared_ptr<const MemTable>& memtable : view.immutables) {
@@ -66,9 +66,9 @@ class MergedLookup {
   }
 
  private:
-  // Whether the chain ends there.
+  // Returns whether the chain of updates ends there.
   bool Take(Trailer trailer, std::string_view payload) {
-    if (TrailerSequence(trailer) < covered_by_) return true;  // it is absent, and so is what is older
+    if (TrailerSequence(trailer) < covered_by_) return true;  // it is deleted, and so is everything older
     const std::optional<SequenceNumber> next = chain_.Take(trailer, payload);
     if (next.has_value()) key_.visible = *next;
     return !next.has_value();
@@ -97,7 +97,7 @@ class MergedLookup {
   }
 
   const Family& family_;
-  LookupKey key_;  // `visible` falls
+  LookupKey key_;  // its `visible` decreases
   const SequenceNumber covered_by_;
   const TableLookupOptions& options_;
   Core* const core_;

@@ -1,6 +1,6 @@
-// Reads that met an operand of a merge. A Get starts over: it takes the updates of the key from each source, newest
-// first, until a value or an absence ends them. An iterator, at which all sources come together, goes on from where it
-// stands.
+// Reads of keys whose newest update is a merge operand. A Get starts over: it takes the key's updates from each source,
+// newest first, until a value or a deletion ends them. An iterator, which has all sources merged, continues from where
+// it is.
 #pragma once
 
 #include <string>
@@ -13,14 +13,15 @@
 
 namespace sepal {
 
-// As LookUp. `covered_by`: the newest range tombstone that covers the key (range_cover.h); what is older is absent.
-// FailedPrecondition: the family's merge operator is not at hand; other errors may be the operator's.
+// Does what LookUp does. `covered_by`: the newest range tombstone that covers the key (range_cover.h); older entries
+// are deleted. FailedPrecondition: the family's merge operator is missing; other errors may be the operator's.
 absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key, SequenceNumber covered_by,
                           const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
                           PointResult* result);
 
-// The value that the versions of `key`, at the clock's time, make which `entries`, in order, stands at the newest
-// visible of, an operand. Leaves it among the others, or behind them. The same errors, and those of `entries`.
+// Returns the value of `key`, made from the versions in `entries`, at the clock's time. `entries` must be at the newest
+// visible version, an operand; afterwards it is among the versions or after them. Errors are the same, and those of
+// `entries`.
 absl::StatusOr<std::string> MergeVersions(Core* core, const Family& family, SequenceNumber visible,
                                           std::string_view key, InternalIterator* entries);
 

@@ -20,7 +20,7 @@ bool IsUpdatedIn(const MemTable& memtable, const LookupKey& key, SequenceNumber 
   return found.has_value() && TrailerSequence(found->trailer) > after;
 }
 
-// The first key at or behind `key` that a delete after `after` covers, if it lies in the range.
+// Returns the first key at or after `key`, and within the range, that a delete newer than `after` covers.
 std::optional<std::string> FindDeletedFrom(const RangeCover& cover, const KeyOrder& order, std::string_view key,
                                            const ConflictRange& range, SequenceNumber after) {
   std::string at(key);
@@ -89,7 +89,7 @@ absl::StatusOr<std::optional<std::string>> FindUpdatedAfter(Core* core, const Fa
   }
   RETURN_IF_ERROR(entries->status());
   if (!cover.has_value() || cover->newest() <= after) return std::nullopt;
-  // In another order the first key is not known, and that something was deleted has to be enough.
+  // In another order the first key is unknown, so any such delete counts.
   if (!range.begin.has_value() && !family.order.bytewise()) return std::string();
   return FindDeletedFrom(*cover, family.order, range.begin.value_or(""), range, after);
 }

@@ -1,9 +1,9 @@
-// Whether a key, or any key of a range, was updated after a sequence number: what a transaction asks that commits, or
-// locks a key.
+// Tells whether a key, or any key of a range, was updated after a sequence number. Transactions ask that when they
+// commit or lock a key.
 //
-// The answer is exact as long as a snapshot at or below that number is held: no update after it has lost its number
-// then. A key that is as absent as it was, put and deleted again or deleted though it was not there, may seem not to be
-// updated, as nobody can tell.
+// The answer is exact as long as a snapshot at or below that number is held, because no later update has then lost its
+// number. A key that was absent and is absent again (put and deleted, or deleted without having existed) may seem not
+// to be updated.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@
 
 namespace sepal {
 
-// As of now. `hash_seed`: the database's. Cost: a lookup in the memtables and the tables that have later updates.
+// Tells whether the key was updated, as of now. `hash_seed` is the database's. Cost: a lookup in the memtables and in
+// the tables that have later updates.
 absl::StatusOr<bool> IsUpdatedAfter(Core* core, const Family& family, uint64_t hash_seed, std::string_view key,
                                     SequenceNumber after);
-// A key of the range, or of a deleted range that reaches into it. Where the order is not bytewise and the range has no
-// begin, any later delete of a range counts, wherever it lies: nobody knows the first key. Cost: a scan of the range in
-// those memtables and tables.
+// Returns an updated key of the range, or of a deleted range that reaches into it. If the order is not bytewise and the
+// range has no begin, any later delete of a range counts, because the first key is unknown. Cost: a scan of the range
+// in those memtables and tables.
 absl::StatusOr<std::optional<std::string>> FindUpdatedAfter(Core* core, const Family& family,
                                                             const ConflictRange& range, SequenceNumber after);
 

@@ -20,7 +20,7 @@ struct Candidate {
   const TableReader* reader;  // null: not open yet
   const LevelRun* run;
 };
-// More runs than this are asked in several rounds.
+// The number of runs that one round asks; further runs are asked in later rounds.
 constexpr size_t kRound = 32;
 
 void TakeOther(Trailer trailer, std::string_view value, PointResult* result) {
@@ -44,7 +44,7 @@ void TakeOther(Trailer trailer, std::string_view value, PointResult* result) {
   }
 }
 
-// What the newest visible update of the key says.
+// Takes the key's newest visible update into the result.
 void Take(Trailer trailer, std::string_view value, PointResult* result) {
   const Meaning meaning = MeaningOf(trailer);
   result->sequence = TrailerSequence(trailer);
@@ -115,7 +115,7 @@ void Expire(Core* core, PointResult* result) {
 
 namespace {
 
-// The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
+// Finds the tables from `runs[*next]` on that may hold the key, up to one round, and prefetches their guards.
 size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size_t* next,
                       std::array<Candidate, kRound>* candidates) {
   size_t count = 0;
@@ -130,8 +130,8 @@ size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size
   return count;
 }
 
-// True when the key's newest visible entry was met, or cannot be told from memory alone. Inline: 30 instructions of a
-// lookup.
+// Returns true if the key's newest visible entry was found, or cannot be known from memory alone. Inlined, which saves
+// 30 instructions per lookup.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked,
                                                                      const Family& family, const LookupKey& key,
                                                                      const TableLookupOptions& options, Core* core,
@@ -153,7 +153,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::StatusOr<bool> LookInTable(const Candi
   return TakeHit(&hit, result);
 }
 
-// The key's newest visible entry was met: an operand is only the beginning.
+// Completes the result, as the key's newest visible entry was found; an operand needs older ones too.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, const ReadView& view,
                                                         const LookupKey& key, SequenceNumber covered_by,
                                                         const TableLookupOptions& options, Core* core,
@@ -171,9 +171,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
   return absl::OkStatus();
 }
 
-// With `kCovered`, range tombstones and the filter are asked. An update of a memtable is asked about just those range
-// tombstones that are newer, and mostly there are none; what is older than an operand has to be asked about all of
-// them. What tables and memtables need is on its way meanwhile.
+// With `kCovered`, range tombstones and the filter are asked. For an update in a memtable only newer range tombstones
+// matter, and usually there are none; what an operand stands on must be checked against all of them. The data that
+// tables and memtables need is prefetched first.
 template <bool kCovered>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, const ReadView& view,
                                                           const LookupKey& key, const TableLookupOptions& options,

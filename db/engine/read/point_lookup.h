@@ -1,7 +1,7 @@
-// The way of a Get through one view: memtables, then runs from the newest to the oldest, until an entry is found.
+// The lookup of a Get in one view: memtables, then runs from the newest to the oldest, until an entry is found.
 //
-// The tables that may hold the key are found first, and the guards of all of them are fetched ahead, so that their
-// cache misses overlap, and those of the memtables' indexes; then they are asked one after another.
+// The tables that may hold the key are determined first, and all their guards are prefetched, as are the memtables'
+// indexes, so that the cache misses overlap; then they are asked one after another.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace sepal {
 struct PointResult {
   enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kRefused, kOperand, kExpiring, kReference };
   Kind kind = Kind::kAbsent;
-  // Where the entry was met, and the value lies; null: in a table, and a cached block.
+  // The memtable in which the entry was found and its value lies; null if the value is in a cached block of a table.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
   bool refers = false;           // of kExpiring: it refers to its value
@@ -28,7 +28,7 @@ struct PointResult {
   SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};
   CachePeek peek = {};
-  // What a merge operator made: `value` lies there.
+  // Holds the value if a merge operator made it.
   std::unique_ptr<std::string> made = nullptr;
 };
 
@@ -39,22 +39,22 @@ struct PointResult {
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
 
-// What was met is absent if a range tombstone covers it.
+// Makes the result absent if a range tombstone covers it.
 inline void HideIfCovered(SequenceNumber covered_by, PointResult* result) {
   const bool met = result->kind != PointResult::Kind::kAbsent && result->kind != PointResult::Kind::kMaybe;
   if (met && result->sequence < covered_by) *result = {};
 }
 
-// Starts to fetch what LookInMemTables touches first.
+// Prefetches what LookInMemTables touches first.
 void PrefetchMemTables(const ReadView& view, const LookupKey& key);
-// The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
-// cannot be told from memory alone. An operand (`kOperand`) is only the beginning of the answer, and an expiring put
-// (`kExpiring`, with its bytes as the value) waits for Expire.
+// The parts of LookUp, for other kinds of lookups. Each returns whether the key's newest visible entry was found, or
+// cannot be known from memory alone. An operand (`kOperand`) is only the beginning of the answer, and an expiring put
+// (`kExpiring`, with its bytes as the value) still needs Expire.
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
 bool TakeHit(TableHit* hit, PointResult* result);
-// What a result of kExpiring is now.
+// Resolves a result of kExpiring by the current time.
 void Expire(Core* core, PointResult* result);
-// Opens the table where need be; null where memory alone may be asked and it is not open.
+// Opens the table if needed; returns null if only memory may be used and the table is not open.
 absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
                                             const TableLookupOptions& options, Core* core);
 

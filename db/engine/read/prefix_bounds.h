@@ -1,4 +1,4 @@
-// Keys with a prefix, as bounds.
+// Bounds for the keys with a prefix.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace sepal {
 
-// Narrows bounds, [lower, upper) and bytewise, to the keys that begin with `prefix`.
+// Narrows bytewise bounds [lower, upper) to the keys that begin with `prefix`.
 inline void NarrowToPrefix(const std::string& prefix, std::optional<std::string>* lower,
                            std::optional<std::string>* upper) {
   if (prefix.empty()) return;

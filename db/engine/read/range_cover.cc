@@ -15,7 +15,7 @@ void ForEachMap(const ReadView& view, Visit visit) {
   }
 }
 
-// The narrower of two stretches, which overlap, with the newer delete.
+// Intersects two overlapping stretches, and keeps the newer delete.
 void Narrow(const KeyOrder& order, const RangeStretch& other, RangeStretch* stretch) {
   if (other.begin.has_value() && (!stretch->begin.has_value() || order.Less(*stretch->begin, *other.begin)))
     stretch->begin = other.begin;
@@ -26,7 +26,7 @@ void Narrow(const KeyOrder& order, const RangeStretch& other, RangeStretch* stre
 
 }  // namespace
 
-// Newer memtables first: the lists behind are mostly older than what was found.
+// Searches newer memtables first, because the lists of tables are mostly older than what was found.
 SequenceNumber CoveringIn(const ReadView& view, const KeyOrder& order, std::string_view key, SequenceNumber visible,
                           SequenceNumber known) {
   SequenceNumber newest;

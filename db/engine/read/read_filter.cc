@@ -63,7 +63,7 @@ class FilteredIterator final : public Iterator {
   absl::Status status() const override { return status_.ok() ? entries_->status() : status_; }
 
  private:
-  // From where `entries_` stands to the first that is kept.
+  // Moves from `entries_` to the first entry that the filter keeps.
   void GoForward() {
     for (status_ = absl::OkStatus(); entries_->Valid() && !StopsHere(); entries_->Next()) {
     }
@@ -72,7 +72,7 @@ class FilteredIterator final : public Iterator {
     for (status_ = absl::OkStatus(); entries_->Valid() && !StopsHere(); entries_->Prev()) {
     }
   }
-  // At what is shown, or where the filter cannot be asked.
+  // Returns true at an entry that is shown, or if the filter cannot be asked.
   bool StopsHere() {
     const absl::StatusOr<bool> keeps = filter_.Keeps(entries_->key(), entries_->value());
     status_ = keeps.status();
@@ -91,7 +91,7 @@ absl::Status HideIfRefused(const Family& family, std::string_view key, SequenceN
   return Hide(family, EpochOf(family.filter_history.now(), visible), key, result);
 }
 
-// A list that replaces this one meanwhile would do as well: it has the epoch of each reader that is there.
+// A list that replaces this one meanwhile would serve as well, because it has the epochs of all present readers.
 ReadFilter::ReadFilter(const Family& family, SequenceNumber visible)
     : family_(family), epochs_(Share(family.filter_history.now())), epoch_(EpochOf(epochs_.get(), visible)) {}
 

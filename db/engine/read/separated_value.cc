@@ -102,7 +102,7 @@ absl::StatusOr<ValuePart> ReadPartOf(Core* core, std::string_view key, std::stri
   const uint64_t there = offset < bytes ? bytes - offset : 0;
   const std::span<char> to = buffer.first(std::min<uint64_t>(buffer.size(), there));
   if (!to.empty()) {
-    // As a whole it is in memory meanwhile.
+    // The whole compressed value is in memory meanwhile.
     if (parsed->compressed() && bytes > kLoneValueBytes) RETURN_IF_ERROR(core->budget.CheckRoomToPin(bytes));
     const absl::Status status = core->values.ReadPart(*parsed, offset, to, fill_cache);
     if (!status.ok()) return OfKey(status, key);

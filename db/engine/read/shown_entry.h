@@ -1,5 +1,5 @@
-// What a user's iterator shows of a key whose newest visible version is no plain value, and how it takes the versions
-// of a key going backward.
+// What a user's iterator shows for a key whose newest visible version is not a plain value, and how it takes the
+// versions of a key when going backward.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct TakenVersions {
   Meaning meaning = Meaning::kAbsent;        // never kExpiring: the clock was asked
   uint64_t expiry_millis = kNoExpiryMillis;  // of a value, or a reference to one
 };
-// Takes `entries` from the oldest version of `*key` to before all of them. Of a value, or a reference to one, `*key` is
-// as its version spells it, and `*value` has it.
+// Moves `entries` from the oldest version of `*key` to before all of them. If the result is a value or a reference,
+// `*key` is spelled as in that version, and `*value` holds it.
 TakenVersions TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadClock* clock, InternalIterator* entries,
                            std::string* key, std::string* value);
 
-// Of the entry where `entries` stands.
+// Checks the entry at `entries`.
 bool HasExpired(InternalIterator* entries, ReadClock* clock);
 inline bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
   const Meaning meaning = MeaningOf(entries->key().trailer);

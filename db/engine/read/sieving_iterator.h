@@ -1,5 +1,5 @@
-// An iterator that shows only what a key filter lets pass (ReadOptions::key_filter). What there is to a step stays as
-// it is: a filter costs others nothing. In a plain block, where each entry is a key of its own that is visible, it asks
+// An iterator that shows only the keys that a key filter lets pass (ReadOptions::key_filter). It is a class of its own
+// so that iterators without a filter pay nothing. In a plain block, where each entry is a distinct visible key, it asks
 // about many keys at once.
 #pragma once
 
@@ -66,7 +66,7 @@ class SievingIterator : public DatabaseIterator {
       DatabaseIterator::Next();
     }
   }
-  // True where an entry that passes, or the upper bound, ends the search.
+  // Returns true if an entry that passes, or the upper bound, ends the search.
   bool ToPassing() {
     bool found = false;
     if (const uint32_t skipped = block_sieve_.Skip(&found); skipped > 0) SkipInPlainBlock(skipped);

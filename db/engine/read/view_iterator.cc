@@ -14,13 +14,13 @@ namespace sepal {
 
 namespace {
 
-// Of a run, for an iterator that seeks here and there. One takes less than 1 KiB.
+// The open tables that an iterator keeps per run, for seeks back and forth. Each takes less than 1 KiB.
 constexpr size_t kTablesKept = 32;
 
 // Neighbouring tables of one run, opened when they are reached.
 class RunTables final : public ConcatenationSources {
  public:
-  // `tables`: some of the run's.
+  // `tables`: some tables of the run.
   RunTables(Core* core, const Run* run, TableRange tables, KeyOrder order, const RangeCover* cover, bool fill_cache)
       : opener_(core->Opener(order)),
         cover_(cover),
@@ -51,7 +51,8 @@ class RunTables final : public ConcatenationSources {
     const SequenceNumber bare = std::max(m.lowest_sequence, m.swept_through);
     return bare < cover_->newest() && cover_->MayCoverAny(m.smallest.user_key, m.largest.user_key, bare);
   }
-  // Of a table that does not end before the target's user key: its last entry may be a newer version of that very key.
+  // Called for a table that does not end before the target's user key. If it ends with that key, its last entry may be
+  // a newer version.
   bool EndsBefore(const TableFile& table, InternalKeyView target) const {
     const InternalKeyView largest = table.metadata().largest.view();
     if (order_.hashable() && !EqualBytes(largest.user_key, target.user_key)) return false;
@@ -66,7 +67,7 @@ class RunTables final : public ConcatenationSources {
   const TableReader::ReadKind kind_;
 };
 
-// `visible`: none for all entries of memtables.
+// `visible`: unset to show all entries of memtables.
 std::unique_ptr<InternalIterator> NewIteratorOf(Core* core, const Family& family, const ReadView& view,
                                                 std::optional<SequenceNumber> visible, const RangeCover* cover,
                                                 const KeyRange& bounds, bool fill_cache, SequenceNumber after) {

@@ -12,10 +12,10 @@ namespace sepal {
 
 namespace {
 
-// Of an update, beside key and value: its entry in the batch, its place in the index and in the log.
+// The memory of an update besides key and value: its entry in the batch, and its places in the index and in the log.
 constexpr size_t kBytesOfUpdate = 160;
 
-// At the end of a batch, when this update was the last that was appended.
+// Returns the bytes from the key to the end of the batch, if this update was the last one appended.
 size_t BytesFromKeyOn(ValueKind kind, std::string_view key, std::string_view value) {
   return key.size() + (HasValue(kind) ? static_cast<size_t>(VarintLength(value.size())) + value.size() : 0);
 }
@@ -165,7 +165,7 @@ absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::
   if (*said->meaning == Meaning::kAbsent) return std::nullopt;
   if (*said->meaning == Meaning::kValue) return std::string(said->value);
   if (family.options.merge_operator == nullptr) return NoMergeOperator(family.name, family.merge_operator_name);
-  // Below all updates of the batch, whose ordinals begin at 1.
+  // The base value is older than all updates of the batch, whose ordinals begin at 1.
   if (said->needs_base && base.has_value()) said->chain.Take(PackTrailer(SequenceNumber(0), ValueKind::kPut), *base);
   return said->chain.Resolve(*family.options.merge_operator, key);
 }

@@ -1,10 +1,10 @@
-// The updates of a transaction, or of a user's IndexedBatch: a batch, in order, and an index of it by keys, so that
-// they can be read. A put that expires is read by the clock, as it is in the database.
+// The updates of a transaction or of a user's IndexedBatch: a batch in order, and an index of it by keys, so that they
+// can be read. An expiring put is read by the clock, as it is in the database.
 //
-// An update is known by its *ordinal*, its place in the batch from 1 on; what is read "at" an ordinal is as of the
+// An update is identified by its *ordinal*, its place in the batch, counted from 1; a read "at" an ordinal is as of the
 // moment when that was the last one. Rolling back removes the updates from an ordinal on.
 //
-// Not safe for concurrent use. Iterators of the index live through additions, and end with a rollback (`generation`).
+// Not safe for concurrent use. Iterators of the index survive additions, and end with a rollback (`generation`).
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class BatchIndex {
   struct Update {
     uint32_t ordinal;
     ValueKind kind;
-    // In the batch. Keys that are equal may differ in their bytes: this update has these.
+    // The key's place in the batch, as equal keys may differ in their bytes.
     size_t key_offset;
     size_t key_bytes;
     size_t value_offset;
@@ -43,7 +43,7 @@ class BatchIndex {
     KeyOrder order;
     bool operator()(std::string_view a, std::string_view b) const { return order.Less(a, b); }
   };
-  // Of a key, in order.
+  // The updates of a key, in order.
   using Updates = absl::InlinedVector<Update, 1>;
   using Keys = std::map<std::string, Updates, Before>;
   struct DeletedRange {
@@ -51,7 +51,7 @@ class BatchIndex {
     std::string begin;
     std::optional<std::string> end;
   };
-  // Of one family.
+  // The updates of one family.
   struct Part {
     explicit Part(FamilyRef its_family) : family(std::move(its_family)), keys(Before{family->order}) {}
     const FamilyRef family;
@@ -59,13 +59,13 @@ class BatchIndex {
     Keys keys;
     std::vector<DeletedRange> ranges;
   };
-  // What the batch says of a key.
+  // The effect of the batch on a key.
   struct Said {
-    // kAbsent: what the database has is deleted. kOperand: `chain` has operands, and what they are merged into unless
-    // `needs_base`. None: nothing.
+    // kAbsent: the key is deleted. kOperand: `chain` has operands, and the value that they are merged into unless
+    // `needs_base`. Unset: the batch says nothing.
     explicit Said(ReadClock* clock) : chain(clock) {}
     std::optional<Meaning> meaning;
-    std::string_view value;  // of kValue; until the next addition
+    std::string_view value;  // of kValue; valid until the next addition
     OperandChain chain;
     bool needs_base = false;
   };
@@ -75,13 +75,13 @@ class BatchIndex {
   BatchIndex(const BatchIndex&) = delete;
   BatchIndex& operator=(const BatchIndex&) = delete;
 
-  // InvalidArgument: no batch may have that update.
+  // InvalidArgument: no batch may contain that update.
   static absl::Status Check(const Family& family, ValueKind kind, std::string_view key, std::string_view value);
 
-  // The update has passed Check, and its expiry, if it has one, CheckExpiry (db/engine/core/put_expiry.h).
+  // The update has passed Check and, if it expires, CheckExpiry (db/engine/core/put_expiry.h).
   void Add(const FamilyRef& family, ValueKind kind, std::string_view key, std::string_view value);
   void SetSavepoint() { savepoints_.push_back(last()); }
-  // Removes the last savepoint, and all updates since. False: there is none.
+  // Removes the last savepoint and all later updates. Returns false if there is none.
   bool RollBackToSavepoint();
   void ForgetSavepoints() { savepoints_.clear(); }
   // Removes everything, and ends all iterators.
@@ -90,44 +90,45 @@ class BatchIndex {
   // The last ordinal, which is the number of updates.
   uint32_t last() const { return static_cast<uint32_t>(log_.size()); }
   const WriteBatch& updates() const { return updates_; }
-  // To note which database it is of.
+  // For recording the database that the batch belongs to.
   WriteBatch* mutable_updates() { return &updates_; }
   const std::string& bytes() const { return updates_.bytes(); }
-  // Whether a put among them expires.
+  // Returns whether any put in the batch expires.
   bool expires() const { return BatchOrigin::Expires(updates_); }
   size_t MemoryBytes() const { return bytes().size() + index_bytes_; }
-  // About what an update takes.
+  // Returns about how much memory an update takes.
   static size_t MemoryBytes(size_t key_bytes, size_t value_bytes);
-  // Counts the rollbacks.
+  // The number of rollbacks.
   uint64_t generation() const { return generation_; }
 
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
-  // Null: the batch has nothing of the family.
+  // Null if the batch has nothing of the family.
   const Part* Find(ColumnFamilyId family) const;
 
   Said Read(ColumnFamilyId family, std::string_view key) const;
-  // At an ordinal.
+  // Reads the updates of a key, at an ordinal.
   Said Read(const Part& part, std::string_view key, const Updates& updates, uint32_t at) const;
-  // The key as the newest of its updates at an ordinal has it, which a commit would show; until the next addition.
+  // Returns the key as its newest update at an ordinal spells it, which a commit would show; valid until the next
+  // addition.
   std::string_view KeyAt(const Keys::value_type& updates, uint32_t at) const;
-  // Whether a range that was deleted covers a key of which the batch has no update since.
+  // Returns whether a range delete covers a key that the batch has not updated since.
   static bool Covers(const Part& part, std::string_view key, uint32_t at) { return CoveredBy(part, key, at) > 0; }
 
  private:
   // Where an update is indexed.
   struct Logged {
     Part* part;
-    Keys::iterator key;  // the end: it deleted a range
+    Keys::iterator key;  // the end if it deleted a range
     size_t bytes_before;
     size_t index_bytes_before;
     bool expires_before;
   };
 
-  // Removes all updates behind `ordinal`.
+  // Removes all updates after `ordinal`.
   void RollBackTo(uint32_t ordinal);
 
   Part* PartOf(const FamilyRef& family);
-  // The last delete of a range that covers the key; 0: there is none.
+  // Returns the last range delete that covers the key; 0 if there is none.
   static uint32_t CoveredBy(const Part& part, std::string_view key, uint32_t at);
 
   ReadClock* const clock_;
@@ -139,7 +140,7 @@ class BatchIndex {
   uint64_t generation_ = 0;
 };
 
-// The value that a key has of which the batch said `said`, where the database has `base`, or nothing. Nullopt: it is
+// Returns the value of a key of which the batch said `said` and the database has `base`, or nothing. Nullopt: it is
 // absent. Errors are those of merges (db/decide/merge/fold.h).
 absl::StatusOr<std::optional<std::string>> ValueOver(const Family& family, std::string_view key, BatchIndex::Said* said,
                                                      std::optional<std::string_view> base);

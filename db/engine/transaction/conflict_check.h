@@ -1,4 +1,5 @@
-// Checks with a look at the database, of which the commit lock's holder then asks only what others committed since.
+// Commit checks that first read the database; then, with the commit lock held, only what others committed since is
+// checked.
 #pragma once
 
 #include <functional>
@@ -18,20 +19,21 @@ namespace sepal {
 
 class LookingCheck : public CommitCheck {
  public:
-  // Looks at the database, while Watched is watched. False: there is nothing to write. Called again after kLookAgain.
+  // Reads the database, while Watched is watched. Returns false if there is nothing to write. Called again after
+  // kLookAgain.
   virtual absl::StatusOr<bool> Look() = 0;
-  // After kRefused.
+  // Returns the error after kRefused.
   virtual absl::Status Refusal() const = 0;
 };
 
-// Aborted: `key` has been written by another since the transaction's snapshot.
+// Aborted: another writer has written `key` since the transaction's snapshot.
 absl::Status WriteConflict(std::string_view key);
 
-// Nothing of a set was updated after a snapshot, which the caller holds.
+// Checks that nothing of a set was updated after a snapshot, which the caller holds.
 class ConflictCheck final : public LookingCheck {
  public:
   using FindFamily = std::function<const Family&(ColumnFamilyId)>;
-  // All must outlive the check. `set` is sealed.
+  // All arguments must outlive the check. `set` is sealed.
   ConflictCheck(const ConflictSet* set, SequenceNumber snapshot, Core* core, uint64_t hash_seed, FindFamily find_family)
       : set_(set), snapshot_(snapshot), core_(core), hash_seed_(hash_seed), find_family_(std::move(find_family)) {}
 

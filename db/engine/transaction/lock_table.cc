@@ -13,7 +13,7 @@ namespace sepal {
 
 namespace {
 
-// About what a lock takes beside its key: its own memory, its place in the table and in its owner's list.
+// About how much memory a lock takes besides its key: the lock, and its places in the table and in its owner's list.
 constexpr size_t kBytesOfLock = 152;
 
 bool Conflict(LockMode a, LockMode b) { return a == LockMode::kExclusive || b == LockMode::kExclusive; }
@@ -81,7 +81,7 @@ void LockTable::Charge(Owner* owner, size_t bytes) {
 absl::Status LockTable::LockKey(Owner* owner, ColumnFamilyId family, const KeyOrder& order, std::string_view key,
                                 LockMode mode, std::chrono::milliseconds timeout) {
   if (!order.hashable()) {
-    // Different bytes may be one key: only the order can tell.
+    // Different bytes may be the same key, which only the order can tell.
     return LockRange(owner, family, order, {.begin = std::string(key), .end = std::string(key)}, timeout, mode);
   }
   MutexLock guard(&mutex_);
@@ -116,7 +116,7 @@ void LockTable::Retake(Owner* owner, const KeyOrder& order, const HeldLock& held
     request.range = nullptr;
   }
   if (Holds(request)) {
-    if (request.lock != nullptr) RemoveIfUnused(request.lock);  // a range that it holds has the key in it
+    if (request.lock != nullptr) RemoveIfUnused(request.lock);  // a range that it holds contains the key
     return;
   }
   Grant(&request);
@@ -193,7 +193,7 @@ LockTable::Owners LockTable::WaitersFor(const Owner* owner) const {
   const auto is_found = [&](const Owner* other) { return std::find(found.begin(), found.end(), other) != found.end(); };
   for (size_t looked = 0; looked < found.size(); ++looked) {
     const Owner& waited_for = *found[looked];
-    const Request* theirs = nullptr;  // of that one, as far as the walk has come
+    const Request* theirs = nullptr;  // the request of `waited_for`, once the loop has passed it
     for (const Request* const waiting : line_) {
       if (waiting->owner == &waited_for) theirs = waiting;
       if (is_found(waiting->owner)) continue;
@@ -324,14 +324,15 @@ absl::Status LockTable::Await(Request* request, std::chrono::milliseconds timeou
   if (closed_) return Closed();
   line_.push_back(request);
   BreakDeadlocks(request);
-  GrantWaiting();  // by this wait another may have come to wait for one who was behind it in line
+  // With this wait, an owner in line may have come to wait for one behind it, whose request it then no longer blocks.
+  GrantWaiting();
   const uint64_t deadline =
       clock_->MonotonicMicros() + 1000 * std::min(kMostMillis, static_cast<uint64_t>(timeout.count()));
   while (request->state == Request::State::kWaiting) {
     const uint64_t now = clock_->MonotonicMicros();
     if (now >= deadline) {
       line_.remove(request);
-      GrantWaiting();  // those that waited behind it
+      GrantWaiting();  // requests that waited behind this one
       return timed_out();
     }
     request->changed.WaitFor(&mutex_, deadline - now);

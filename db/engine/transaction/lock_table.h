@@ -1,17 +1,17 @@
-// The locks of pessimistic and of prepared transactions: shared or exclusive, of keys and of ranges of keys.
+// The locks of pessimistic and prepared transactions: shared or exclusive, on keys and on ranges of keys.
 //
-// One mutex guards the table. A request that conflicts with a lock, or with an earlier request that still waits, waits
-// in line, but not for those that wait for its own owner: one that holds a shared lock and wants it exclusively does
-// not wait for others who want it. When a wait begins, a search for a cycle of waits (db/decide/transaction/deadlock.h)
-// finds every deadlock at once, and its youngest member is refused.
+// One mutex guards the table. A request waits in line if it conflicts with a lock, or with an earlier waiting request;
+// but it does not wait for requests that wait for its own owner, so that the holder of a shared lock can make it
+// exclusive before others that want it. When a wait begins, a search for a cycle of waits
+// (db/decide/transaction/deadlock.h) finds every deadlock at once, and its youngest member is refused.
 //
 // Laws:
-//   - a request is granted when no lock of another owner, and no request before it in line of another who does not wait
-//     for its owner, conflicts with it;
+//   - a request is granted when it conflicts with no lock of another owner, and with no earlier request of another
+//     owner that does not wait for its own;
 //   - an owner has at most one request in line;
-//   - locks are charged to the memory budget, and refused when they do not fit, but for those of writes without a
-//     transaction, which the write gate has let in;
-//   - once it is closed nobody waits.
+//   - locks are charged to the memory budget, and refused if they do not fit, except for those of writes without a
+//     transaction, which the write gate has admitted;
+//   - once the table is closed, nothing waits.
 #pragma once
 
 #include <chrono>
@@ -47,8 +47,8 @@ class LockTable {
   struct Request;
 
  public:
-  // A transaction that holds locks, or a write without one. Belongs to one thread at a time, and must not go before
-  // ReleaseAll.
+  // A transaction that holds locks, or a write without a transaction. Belongs to one thread at a time, and must not be
+  // destroyed before ReleaseAll.
   class Owner {
    public:
     // Later owners have higher numbers.
@@ -57,7 +57,7 @@ class LockTable {
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
     uint64_t id() const { return id_; }
-    // Whether it holds any.
+    // Returns whether it holds no lock.
     bool empty() const { return keys_.empty() && ranges_ == 0; }
 
    private:
@@ -73,27 +73,27 @@ class LockTable {
   LockTable(MemoryBudget* budget, Clock* clock) : budget_(budget), clock_(clock) {}
   ~LockTable();
 
-  // Returns once `owner` holds the lock, at least in that mode. Aborted: it was chosen to end a deadlock, and must
-  // release its locks. DeadlineExceeded: it was not free within `timeout`. ResourceExhausted: no memory for it.
-  // FailedPrecondition: it is not free, and the table is closed.
+  // Returns once `owner` holds the lock, in that mode or exclusively. Aborted: the owner was chosen to end a deadlock,
+  // and must release its locks. DeadlineExceeded: the lock was not free within `timeout`. ResourceExhausted: there is
+  // no memory for it. FailedPrecondition: it is not free, and the table is closed.
   absl::Status LockKey(Owner* owner, ColumnFamilyId family, const KeyOrder& order, std::string_view key, LockMode mode,
                        std::chrono::milliseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all keys of a range. Cost: a look at all locks.
+  // The same for all keys of a range. Cost: a scan of all locks.
   absl::Status LockRange(Owner* owner, ColumnFamilyId family, const KeyOrder& order, ConflictRange range,
                          std::chrono::milliseconds timeout, LockMode mode = LockMode::kExclusive)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Grants a lock that the owner's transaction held before the database was opened, as nothing else is let in yet:
-  // whatever others hold, and whether it fits or not.
+  // Grants a lock that the owner's transaction held before the database was opened, regardless of other locks and of
+  // memory, because nothing else runs yet.
   void Retake(Owner* owner, const KeyOrder& order, const HeldLock& held) ABSL_LOCKS_EXCLUDED(mutex_);
   void ReleaseAll(Owner* owner) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Refuses all that wait, and that would have to.
+  // Refuses all requests that wait, and later ones that would have to.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sorted.
+  // Returns the owner's locks, sorted.
   std::vector<HeldLock> HeldBy(const Owner& owner) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Of keys and ranges that anybody holds.
+  // Returns the number of locks on keys and ranges.
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // By the number of the owner.
+  // Returns the number of locks by the owner's number.
   std::map<uint64_t, size_t> HeldByOwner() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -107,7 +107,8 @@ class LockTable {
     ColumnFamilyId family;
     std::string key;
     absl::InlinedVector<Holder, 2> holders = {};
-    // Threads that ask for it. It stays while there are any, also of those that were refused and have not noticed yet.
+    // The number of threads that request the lock, including those that were refused but have not noticed yet. The lock
+    // stays while there are any.
     size_t requests = 0;
   };
   // Locks are found by their names.
@@ -136,26 +137,26 @@ class LockTable {
     LockMode mode;
     ConflictRange range;
   };
-  // Lives on the stack of the thread that waits.
+  // Lives on the stack of the waiting thread.
   struct Request {
     Owner* owner;
     ColumnFamilyId family;
     KeyOrder order;
     LockMode mode;
-    std::string_view key;                  // of a key
-    Lock* lock = nullptr;                  // null: of a range
-    const ConflictRange* range = nullptr;  // null: of a key
+    std::string_view key;                  // for a key
+    Lock* lock = nullptr;                  // null for a range
+    const ConflictRange* range = nullptr;  // null for a key
     enum class State : uint8_t { kWaiting, kGranted, kRefused } state = State::kWaiting;
     absl::Status refusal = {};
     CondVar changed = {};
   };
 
   void Charge(Owner* owner, size_t bytes);
-  // What the lock takes that is asked for.
+  // Returns the memory of the requested lock.
   static size_t BytesOf(const Request& request);
   absl::Status LockOne(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Await(Request* request, std::chrono::milliseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the request conflicts with a lock of `other`, or of a request of it.
+  // Return whether the request's key or range overlaps a lock, or an earlier request.
   static bool Overlaps(const Request& request, const Request& earlier);
   static bool Overlaps(const Request& request, const RangeLock& held);
   static bool Overlaps(const Request& request, const Lock& lock);
@@ -164,18 +165,18 @@ class LockTable {
   void ForEachBlocker(const Request& request, Look look) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsBlocked(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   using Owners = absl::InlinedVector<const Owner*, 4>;
-  // That owner, and those who wait for it, or for one of these.
+  // Returns the owner and all that wait for it, directly or indirectly.
   Owners WaitersFor(const Owner* owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether it conflicts with a lock of `holder`.
+  // Returns whether the request conflicts with a lock of `holder`.
   bool ConflictsWithLocksOf(const Request& request, const Owner& holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether its owner holds all of it already, in that mode or exclusively.
+  // Returns whether the request's owner holds all of it already, in that mode or exclusively.
   bool Holds(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Grant(Request* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Grants what nothing blocks any more.
+  // Grants all requests that are no longer blocked.
   void GrantWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Refuses the youngest of each cycle that the request, which begins to wait, closes.
+  // Refuses the youngest member of each cycle that the request, which begins to wait, closes.
   void BreakDeadlocks(Request* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets a lock that nobody holds or waits for.
+  // Removes a lock that is neither held nor requested.
   void RemoveIfUnused(Lock* lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   MemoryBudget* const budget_;
@@ -183,7 +184,7 @@ class LockTable {
   mutable Mutex mutex_;
   absl::flat_hash_set<std::unique_ptr<Lock>, Hash, Same> keys_ ABSL_GUARDED_BY(mutex_);
   std::list<RangeLock> ranges_ ABSL_GUARDED_BY(mutex_);
-  std::list<Request*> line_ ABSL_GUARDED_BY(mutex_);  // the first of them first
+  std::list<Request*> line_ ABSL_GUARDED_BY(mutex_);  // oldest first
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -101,7 +101,7 @@ class OverlayIterator final : public Iterator {
   }
   const KeyOrder& order() const { return overlay_.family->order; }
   bool Ended() const { return overlay_.batch->generation() != generation_; }
-  // Once the database is closed, neither a comparator nor an operator is asked any more: they may be gone.
+  // Once the database is closed, its comparator and merge operator may be gone, so they are not used.
   bool Usable() const { return !Ended() && overlay_.core->open_mark.IsOpen(); }
   bool BeginSeek(ConflictRange range, RangeReads::Grows grows) {
     valid_ = false;
@@ -113,12 +113,12 @@ class OverlayIterator final : public Iterator {
     return overlay_.upper_bound.has_value() ? part_->keys.lower_bound(*overlay_.upper_bound) : part_->keys.end();
   }
 
-  // Where the key in hand comes from.
+  // The sources of the current key.
   struct Sources {
     bool base;
     bool batch;
   };
-  // The source, or both, that is first. `batch_key`: null if the batch has none.
+  // Returns which source, or both, comes first. `batch_key`: null if the batch has no more keys.
   Sources First(const std::string* batch_key, int direction) const {
     if (batch_key == nullptr) return {.base = true, .batch = false};
     if (!base_->Valid()) return {.base = false, .batch = true};
@@ -126,8 +126,8 @@ class OverlayIterator final : public Iterator {
     return {.base = compared <= 0, .batch = compared >= 0};
   }
 
-  // Goes on until there is a key to show. `base_` and `next_` stand at the keys to come, each of its own; `next_`,
-  // going backward, behind it.
+  // Continues until there is a key to show. `base_` and `next_` are each at its next key; going backward, `next_` is
+  // after it.
   void SettleForward() {
     forward_ = true;
     for (;; StepForward()) {
@@ -171,7 +171,7 @@ class OverlayIterator final : public Iterator {
     return status_.ok();
   }
 
-  // Makes the key in hand the iterator's, if it is there. `updates`: the batch's, null if it has none of it.
+  // Makes the current key the iterator's, unless it is deleted. `updates`: the batch's updates of the key, or null.
   bool Show(const BatchIndex::Keys::value_type* updates) {
     const std::string_view key = updates != nullptr ? overlay_.batch->KeyAt(*updates, at_) : base_->key();
     std::optional<std::string_view> base;
@@ -189,7 +189,7 @@ class OverlayIterator final : public Iterator {
     return true;
   }
 
-  // What the batch's updates make of `base`, the key's value below them. Operands make one, whatever lies below.
+  // Applies the batch's updates to `base`, the key's value below them. Operands always make a value.
   bool Make(std::string_view key, const BatchIndex::Keys::value_type& updates, std::optional<std::string_view> base) {
     BatchIndex::Said said = overlay_.batch->Read(*part_, key, updates.second, at_);
     if (overlay_.keys_only) return said.meaning.has_value() ? *said.meaning != Meaning::kAbsent : base.has_value();
@@ -211,8 +211,8 @@ class OverlayIterator final : public Iterator {
   Sources from_ = {};
   bool forward_ = true;
   bool valid_ = false;
-  std::string_view key_;    // the base's, or `made_key_`
-  std::string_view value_;  // the base's, or `made_`
+  std::string_view key_;    // points to the base's key or to `made_key_`
+  std::string_view value_;  // points to the base's value or to `made_`
   std::string made_key_;
   std::string made_;
   absl::Status status_;

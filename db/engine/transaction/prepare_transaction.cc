@@ -1,4 +1,4 @@
-// Transactions that are prepared: how they come to be, are taken over, and end.
+// Prepared transactions: how they are prepared, taken over, and ended.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -29,7 +29,7 @@ HeldLock SharedLock(ColumnFamilyId family, const ConflictRange& range) {
           .end_inclusive = range.end.has_value() && range.end_inclusive};
 }
 
-// Where different bytes may be one key, the lock of a key is that of a range.
+// If different bytes may be the same key, a key is locked as a range.
 bool IsOfKey(const HeldLock& lock, const std::vector<HeldLock>& keys) {
   if (!lock.range || !lock.exclusive || !lock.end_inclusive || lock.begin != lock.end) return false;
   return std::binary_search(keys.begin(), keys.end(), HeldLock{.family = lock.family, .begin = lock.begin});
@@ -81,9 +81,10 @@ std::vector<HeldLock> TransactionImpl::LocksToPrepare() const {
   return wanted;
 }
 
-// Ranges first, then keys, each in order, as all that lock many at a time do. Of one key the stronger lock first.
+// Locks ranges first, then keys, each in order, as every batch of locks does. Of the locks on one key, the stronger
+// comes first.
 absl::Status TransactionImpl::LockToPrepare() {
-  // From now on none of them is dropped.
+  // From now on none of these families is dropped.
   for (const std::unique_ptr<BatchIndex::Part>& part : batch_->parts()) {
     RETURN_IF_ERROR(part->family->CheckThere());
   }
@@ -113,7 +114,8 @@ absl::Status TransactionImpl::WriteRow(std::string_view name) {
   RETURN_IF_ERROR(CheckEntrySize(name.size() + 1, value.size()));
   std::string batch(kBatchHeaderBytes, '\0');
   PutSystemRow(&batch, SystemRowKind::kPreparedTransaction, name, value);
-  // Nor may its commit be refused for its size: the updates, each with an expiry perhaps, and the delete of the row.
+  // Its commit must not be refused for its size either: it has the updates, each perhaps with an expiry, and the row's
+  // delete.
   constexpr size_t kBytesOfExpiry = 9;
   const uint32_t updates = batch_->last();
   RETURN_IF_ERROR(context_->host()->CheckBatchSize(updates + 1, batch.size() + kBytesOfExpiry * updates));
@@ -159,7 +161,7 @@ TransactionImpl::TransactionImpl(std::shared_ptr<TransactionContext> context, st
   context_->NoteBegin(id(), options_.locking);
 }
 
-// What does not fit into the memory limit is charged nevertheless: it can be ended in no other way.
+// Memory is charged even beyond the limit, because the transaction can be ended in no other way.
 void TransactionImpl::Load(const PreparedRow& row, const std::function<FamilyRef(ColumnFamilyId)>& find_family) {
   BatchReader reader(row.batch);
   for (BatchEntry entry; reader.Next(&entry);) {

@@ -1,19 +1,19 @@
-// The transactions of a database that are prepared: their names, the locks that they hold, and whether a Transaction
-// object stands for each.
+// The prepared transactions of a database: their names, the locks that they hold, and whether a Transaction object is
+// attached to each.
 //
-// A transaction's life with a name:
+// The states of a name:
 //
 //   Reserve -> Confirm -> (Detach -> Attach)* -> Remove
 //           -> Remove                              Restore, at an opening, stands for Reserve, Confirm and Detach
 //
 // Laws:
-//   - from Reserve to Remove nobody else gets the name, and no family that the transaction has used, from Confirm on
-//     none in which it has locks, is dropped;
-//   - the row of a name is written between Reserve and Confirm. Its object, the one that is attached, deletes it before
-//     Remove;
+//   - from Reserve to Remove the name is taken; from Reserve on no family that the transaction has used is dropped, and
+//     from Confirm on none in which it has locks;
+//   - the row of a name is written between Reserve and Confirm. The attached object deletes it before Remove;
 //   - the locks are released after the row was deleted.
 //
-// Safe for concurrent use. Charged to nobody: a name and some numbers each; the locks charge themselves.
+// Safe for concurrent use. Its memory, a name and some numbers for each, is not charged; the locks are charged by
+// themselves.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ namespace sepal {
 // InvalidArgument: no transaction can be prepared under that name.
 absl::Status CheckTransactionName(std::string_view name);
 
-// What a row says of its transaction, for lists.
+// Describes the transaction of a row, for lists.
 PreparedTransaction DescribePrepared(std::string_view name, const PreparedRow& row);
 
 class PreparedRegistry {
@@ -46,32 +46,33 @@ class PreparedRegistry {
 
   // AlreadyExists: the name is taken. FailedPrecondition: one of the families is being dropped.
   absl::Status Reserve(std::string_view name, Families families) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The row is written; `owner` holds the locks, of keys and ranges of `families`. The caller is attached.
+  // Called when the row is written; `owner` holds the locks on keys and ranges of `families`. The caller is attached.
   void Confirm(const PreparedTransaction& described, std::shared_ptr<LockTable::Owner> owner, Families families)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Restore(const PreparedTransaction& described, std::shared_ptr<LockTable::Owner> owner, Families families)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // NotFound; FailedPrecondition: another is attached, or it is being prepared. The owner of its locks.
+  // Returns the owner of its locks. NotFound; FailedPrecondition: another object is attached, or the transaction is
+  // being prepared.
   absl::StatusOr<std::shared_ptr<LockTable::Owner>> Attach(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   void Detach(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   void Remove(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // By name; those whose preparation has ended.
+  // Returns those whose preparation has ended, by name.
   std::vector<PreparedTransaction> List() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Until as many calls of the second nothing is prepared that has locks in the family. FailedPrecondition: something
-  // is.
+  // Until as many calls of EndDrop, nothing is prepared that has locks in the family. FailedPrecondition: such a
+  // transaction exists.
   absl::Status BeginDrop(ColumnFamilyId family, std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndDrop(ColumnFamilyId family) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Of a database that has gone: the locks go too, the rows stay.
+  // Called when the database is gone: releases the locks; the rows stay.
   void ReleaseAll(LockTable* locks) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Entry {
     PreparedTransaction described = {};
-    std::shared_ptr<LockTable::Owner> owner = nullptr;  // null: it is being prepared
+    std::shared_ptr<LockTable::Owner> owner = nullptr;  // null while it is being prepared
     Families families;
     bool attached = true;
   };

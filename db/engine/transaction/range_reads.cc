@@ -14,7 +14,7 @@ RangeReads::~RangeReads() {
 
 absl::Status RangeReads::Begin(ConflictRange range, Grows grows) {
   if (current_.has_value()) before_.AddRange(family_, order_, *std::exchange(current_, std::nullopt));
-  // Its ends may grow to other keys of about that size.
+  // Its ends may later become other keys of about that size.
   const size_t most = std::max(range.begin.value_or("").size(), range.end.value_or("").size());
   const size_t bytes = before_.MemoryBytes() + sizeof(range) + 2 * most;
   MemoryBudget& budget = core_->budget;

@@ -1,4 +1,4 @@
-// What an iterator of a serializable transaction has gone over.
+// The ranges that an iterator of a serializable transaction has read.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ class RangeReads {
   RangeReads(const RangeReads&) = delete;
   RangeReads& operator=(const RangeReads&) = delete;
 
-  // An end of a range that the first key to come decides, as nothing has been read yet.
+  // The end of the range that the next key sets, because nothing has been read yet.
   enum class Grows : uint8_t { kNone, kBegin, kEnd };
-  // A seek. ResourceExhausted: there is no memory for more.
+  // Begins a seek. ResourceExhausted: there is no memory for more.
   absl::Status Begin(ConflictRange range, Grows grows);
-  // The iterator has come to `key`; or to an end of its bounds, which are as in ConflictRange.
+  // Called when the iterator has reached `key`, or an end of its bounds, which are as in ConflictRange.
   void Extend(std::string_view key);
   void ExtendToEnd(const std::optional<std::string>& upper_bound);
   void ExtendToBegin(const std::optional<std::string>& lower_bound);
@@ -37,7 +37,7 @@ class RangeReads {
   const KeyOrder order_;
   const std::shared_ptr<Core> core_;
   ConflictSet before_;                    // of earlier seeks
-  std::optional<ConflictRange> current_;  // of the last one
+  std::optional<ConflictRange> current_;  // of the last seek
   Grows grows_ = Grows::kNone;
   size_t charged_bytes_ = 0;
 };

@@ -17,7 +17,7 @@ absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
 bool IsDecided(const BatchIndex::Said& said) { return said.meaning.has_value() && !said.needs_base; }
 
-// What the key has, where the database says `base`.
+// Returns the key's value, when the database has `base`.
 Value Over(const Family& family, std::string_view key, BatchIndex::Said* said, Value base) {
   if (!said->meaning.has_value() || (!base.ok() && !absl::IsNotFound(base.status()))) return base;
   ASSIGN_OR_RETURN(std::optional<std::string> value,

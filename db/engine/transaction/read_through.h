@@ -1,8 +1,8 @@
-// Reads through the updates of a batch, which is not written, to the database below it: those of transactions and of
-// indexed batches.
+// Reads through the updates of an unwritten batch to the database below it, for transactions and indexed batches.
 //
-// The database is asked where the batch does not decide: for keys that it says nothing of, and for those that it merges
-// operands into. What lies below a merge is asked for without a key filter, which would leave out a part of the value.
+// The database is asked where the batch alone does not decide: for keys that it does not mention, and for those into
+// which it merges operands. The value below a merge is read without a key filter, which would hide a part of the
+// result.
 #pragma once
 
 #include <memory>
@@ -23,19 +23,19 @@ namespace sepal {
 struct Below {
   DB* database;
   const ColumnFamily& handle;
-  const FamilyRef& family;  // of the handle
+  const FamilyRef& family;  // the handle's family
   const ReadOptions& options;
 };
 
-// Called with each key that the database is asked for, before that. After an error it is not asked.
+// Called with each key before the database is asked for it. After an error it is not asked.
 using ReadNote = absl::FunctionRef<absl::Status(std::string_view key)>;
 
 absl::StatusOr<std::string> GetThrough(const BatchIndex& batch, const Below& below, std::string_view key,
                                        ReadNote note);
-// The database is asked once, for all that it is asked for.
+// Asks the database once, for all keys together.
 std::vector<absl::StatusOr<std::string>> MultiGetThrough(const BatchIndex& batch, const Below& below,
                                                          std::span<const std::string_view> keys, ReadNote note);
-// Never null. Shows the updates that the batch has by now, until it is rolled back. `reads`: as in Overlay.
+// Never null. Shows the updates that the batch has at the call, until it is rolled back. `reads`: as in Overlay.
 std::unique_ptr<Iterator> NewIteratorThrough(std::shared_ptr<Core> core, std::shared_ptr<const BatchIndex> batch,
                                              const Below& below, std::shared_ptr<RangeReads> reads);
 

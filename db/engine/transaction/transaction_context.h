@@ -16,24 +16,25 @@
 
 namespace sepal {
 
-// What a transaction asks of the database, beside its public calls.
+// The database's services for transactions, besides its public calls.
 class TransactionHost {
  public:
   virtual ~TransactionHost() = default;
   virtual DB& database() = 0;
-  // Whether calls are let in at all: FailedPrecondition after Close, and in a child made by `fork`.
+  // Returns FailedPrecondition after Close and in a forked child, in which no call is allowed.
   virtual absl::Status CheckWritable() const = 0;
-  // Not ok: writing has ended for good, and why.
+  // Returns the reason if writing has ended for good; otherwise ok.
   virtual absl::Status WritingError() const = 0;
-  // The family that may be written to, and errors as of DB's calls.
+  // Returns the family to write to; errors as of DB's calls.
   virtual absl::StatusOr<FamilyRef> FamilyToWrite(const ColumnFamily& family) = 0;
   // Writes the batch if the check, which may be null, allows it. `locked`: the caller holds the locks of all its keys.
-  // False: the check's Look said that there is nothing to write.
+  // Returns false if the check's Look said that there is nothing to write.
   virtual absl::StatusOr<bool> CommitChecked(std::string_view batch, const WriteOptions& options, LookingCheck* check,
                                              bool locked) = 0;
-  // Has the manifest say that puts may expire, if it does not yet. To be called before such puts are committed.
+  // Records in the manifest that puts may expire, if it is not recorded yet. To be called before such puts are
+  // committed.
   virtual absl::Status AllowExpiry() = 0;
-  // From then on batches may have rows of the database itself.
+  // After this, batches may have rows of the database itself.
   virtual absl::Status AllowSystemRows() = 0;
   // InvalidArgument: a batch of that size is too large to be written.
   virtual absl::Status CheckBatchSize(uint32_t entries, size_t bytes) const = 0;
@@ -52,7 +53,7 @@ class TransactionContext {
         host_(host) {}
   ~TransactionContext() { prepared.ReleaseAll(&locks); }
 
-  // Null once the database has gone.
+  // Null once the database is gone.
   TransactionHost* host() const { return host_.load(std::memory_order_acquire); }
   void LetGo() { host_.store(nullptr, std::memory_order_release); }
 
@@ -60,7 +61,7 @@ class TransactionContext {
   // For DB::GetProperty.
   void NoteBegin(uint64_t id, Locking locking) ABSL_LOCKS_EXCLUDED(mutex_);
   void NoteEnd(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A line each: number, age, kind, locks.
+  // Returns a line for each: number, age, kind, locks.
   std::string ListOpen() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::shared_ptr<Core> core;

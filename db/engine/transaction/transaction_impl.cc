@@ -240,7 +240,7 @@ absl::Status TransactionImpl::LockKey(const Family& family, std::string_view key
   RETURN_IF_ERROR(context_->locks.LockKey(owner_.get(), family.id, family.order, key, mode, options_.lock_timeout));
   if (snapshot_ == nullptr) return absl::OkStatus();
   TransactionHost* const host = context_->host();
-  if (host == nullptr) return DatabaseGone();  // while the lock was waited for
+  if (host == nullptr) return DatabaseGone();  // it may have gone while the lock was waited for
   ASSIGN_OR_RETURN(const bool updated, IsUpdatedAfter(context_->core.get(), family, host->hash_seed(), key,
                                                       SequenceNumber(snapshot_->sequence())));
   return updated ? WriteConflict(key) : absl::OkStatus();
@@ -283,7 +283,7 @@ absl::Status TransactionImpl::Put(const ColumnFamily& family, std::string_view k
   }
   ASSIGN_OR_RETURN(const uint64_t expiry,
                    ExpiryOfPut(options.ttl, options.expires_at, context_->core->expiry.NowMillis()));
-  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // before it is copied
+  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));  // checked before it is copied
   return Write(family, ValueKind::kExpiringPut, key, EncodeExpiringValue(expiry, value));
 }
 
@@ -332,7 +332,7 @@ ConflictSet TransactionImpl::AllReads() const {
 
 ConflictSet TransactionImpl::Conflicts() const {
   ConflictSet all = AllReads();
-  // A pessimistic transaction has locked what it writes, and found it as it was.
+  // A pessimistic transaction has locked the keys that it writes, and checked them then.
   if (!pessimistic()) {
     for (const std::unique_ptr<BatchIndex::Part>& part : batch_->parts()) {
       const Family& family = *part->family;
@@ -365,16 +365,16 @@ absl::Status TransactionImpl::Commit(const WriteOptions& options) {
   RETURN_IF_ERROR(turn.status());
   if (state_ == State::kPrepared) {
     RETURN_IF_ERROR(incomplete_);
-    // A repair may have lost what the manifest said.
+    // A repair may have lost the manifest's record.
     if (batch_->expires()) RETURN_IF_ERROR(context_->host()->AllowExpiry());
     return EndPrepared(batch_->bytes(), options, State::kCommitted);
   }
-  // What only reads has been as of its snapshot, unless it asked for more.
+  // A read-only transaction has been consistent as of its snapshot, so it needs no check unless it read for update.
   const bool checked = batch_->last() > 0 || reads_for_update_;
   const absl::Status status = checked        ? CommitIfUnchanged(batch_->bytes(), options, pessimistic())
                               : options.sync ? database().Sync()
                                              : absl::OkStatus();
-  // Where the database was taken over it is no conflict: nobody knows what became of the commit.
+  // If the database was taken over, this is not reported as a conflict, because the outcome of the commit is unknown.
   if (!status.ok() && context_->host() != nullptr && !context_->host()->WritingError().ok()) return status;
   RETURN_IF_ERROR(EndIfAborted(status));
   End(State::kCommitted);
@@ -383,7 +383,7 @@ absl::Status TransactionImpl::Commit(const WriteOptions& options) {
 
 absl::Status TransactionImpl::Rollback() {
   const Turn turn(this);
-  if (absl::IsAborted(turn.status())) return absl::OkStatus();  // that has been done
+  if (absl::IsAborted(turn.status())) return absl::OkStatus();  // it has been rolled back already
   RETURN_IF_ERROR(turn.status());
   if (state_ == State::kPrepared) {
     return EndPrepared(std::string(kBatchHeaderBytes, '\0'), {.sync = true}, State::kRolledBack);

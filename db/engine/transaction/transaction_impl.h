@@ -22,10 +22,11 @@ class TransactionImpl final : public Transaction {
   static absl::Status CheckOptions(const TransactionOptions& options);
 
   TransactionImpl(std::shared_ptr<TransactionContext> context, const TransactionOptions& options);
-  // One that is prepared. The caller is attached to it (prepared_registry.h); from now on this object is.
+  // Makes the object of a prepared transaction. The caller is attached to it (prepared_registry.h); this object takes
+  // that over.
   TransactionImpl(std::shared_ptr<TransactionContext> context, std::string_view name,
                   std::shared_ptr<LockTable::Owner> owner);
-  // What it has written, before the object is used. `find_family` may return null.
+  // Loads its updates, before the object is used. `find_family` may return null.
   void Load(const PreparedRow& row, const std::function<FamilyRef(ColumnFamilyId)>& find_family);
   ~TransactionImpl() override;
 
@@ -61,10 +62,10 @@ class TransactionImpl final : public Transaction {
 
  private:
   enum class State : uint8_t { kOpen, kPrepared, kCommitted, kRolledBack };
-  // A call of the transaction. Its status says why it may not be made.
+  // A call of the transaction. Its status is the reason if the call is not allowed.
   class Turn {
    public:
-    // Those that add to the transaction may not be made once it is prepared.
+    // Calls that add to the transaction are not allowed once it is prepared.
     enum class Call : uint8_t { kAdds, kAnother };
     explicit Turn(TransactionImpl* transaction, Call call = Call::kAnother);
     ~Turn();
@@ -80,42 +81,42 @@ class TransactionImpl final : public Transaction {
   };
 
   bool pessimistic() const { return options_.locking == Locking::kPessimistic; }
-  // Whether what it reads must not have changed at the end.
+  // Returns whether what it reads must not have changed at the commit.
   bool keeps_reads() const { return options_.isolation == Isolation::kSerializable && state_ == State::kOpen; }
   DB& database() const { return context_->host()->database(); }
 
   absl::StatusOr<FamilyRef> FamilyOf(const ColumnFamily& family);
   void TakeSnapshot();
   absl::Status DatabaseGone() const;
-  // Charges the budget for what the transaction has now.
+  // Charges the budget for the transaction's present memory.
   void ChargeMemory();
-  // The transaction ends with `status` if that is Aborted. Returns it.
+  // Ends the transaction with `status` if that is Aborted. Returns `status`.
   absl::Status EndIfAborted(absl::Status status);
   void End(State state);
 
   absl::StatusOr<std::string> GetLocked(const ColumnFamily& family, std::string_view key, const ReadOptions& options,
                                         LockMode mode);
-  // With `noted`, the key must not have changed by the commit.
+  // With `noted`, the key must not have changed at the commit.
   absl::StatusOr<std::string> Read(const ColumnFamily& family, const FamilyRef& resolved, std::string_view key,
                                    const ReadOptions& options, bool noted);
   absl::Status NoteRead(const Family& family, std::string_view key);
-  // Locks a key, of which nothing may have been written since the snapshot, if there is one.
+  // Locks a key. If there is a snapshot, the key must not have been written since.
   absl::Status LockKey(const Family& family, std::string_view key, LockMode mode);
   absl::Status LockRange(const Family& family, const ConflictRange& range);
   absl::Status Write(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value);
-  // Into `reads_`, what iterators have gone over that are no more.
+  // Moves the ranges read by destroyed iterators into `reads_`.
   void FoldRangeReads();
-  // What must not have changed since the snapshot, of what was read, and of all, sealed.
+  // Return the sealed set of what must not have changed since the snapshot: of reads alone, and of reads and writes.
   ConflictSet AllReads() const;
   ConflictSet Conflicts() const;
-  // Writes the batch, if nothing has changed that must not. `locked`: the caller holds the locks of all its keys.
+  // Writes the batch, unless something has changed that must not. `locked`: the caller holds the locks of all its keys.
   absl::Status CommitIfUnchanged(std::string_view batch, const WriteOptions& options, bool locked);
-  // The locks that the transaction needs while it is prepared, and does not have.
+  // Returns the locks that a prepared transaction needs and this one does not have yet.
   std::vector<HeldLock> LocksToPrepare() const;
   absl::Status LockToPrepare();
   // Writes the row.
   absl::Status WriteRow(std::string_view name);
-  // `batch` is what becomes of it.
+  // `batch` has the updates that become of it.
   absl::Status EndPrepared(std::string batch, const WriteOptions& options, State state);
   void LetGoOfPrepared();
   const Family& FamilyById(ColumnFamilyId id) const;
@@ -125,14 +126,14 @@ class TransactionImpl final : public Transaction {
   const std::shared_ptr<LockTable::Owner> owner_;
   State state_ = State::kOpen;
   absl::Status aborted_;     // why it was rolled back, if not by the caller
-  std::string prepared_as_;  // empty: it never was
+  std::string prepared_as_;  // empty if it was never prepared
   absl::Status incomplete_;  // why it cannot be committed though it is prepared
   std::atomic<bool> in_call_{false};
 
-  std::shared_ptr<const Snapshot> snapshot_;  // null: not taken yet
+  std::shared_ptr<const Snapshot> snapshot_;  // null if not taken yet
   std::shared_ptr<BatchIndex> batch_ = std::make_shared<BatchIndex>(&context_->core->expiry);
   ConflictSet reads_;
-  bool reads_for_update_ = false;  // some of them
+  bool reads_for_update_ = false;  // some of the reads
   static constexpr size_t kFoldRangeReads = 16;
   std::list<std::shared_ptr<RangeReads>> range_reads_;
   size_t fold_range_reads_at_ = kFoldRangeReads;

@@ -8,8 +8,8 @@
 
 namespace sepal {
 
-// ResourceExhausted: so many bytes more do not fit. All transactions together get half of the limit, so that memtables
-// have room for what they commit.
+// ResourceExhausted: that many more bytes do not fit. All transactions together get half of the limit, so that
+// memtables have room for what they commit.
 absl::Status CheckTransactionMemory(const MemoryBudget& budget, size_t bytes);
 
 }  // namespace sepal

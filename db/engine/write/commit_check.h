@@ -1,5 +1,5 @@
-// A condition under which a batch is written: a look at the database before the commit lock is taken, and a watch over
-// what others commit from then on.
+// A condition for the commit of a batch: the caller reads the database before the commit lock is taken, and what others
+// commit from then on is watched.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@
 
 namespace sepal {
 
-// How a commit went that met no error.
+// The outcome of a commit that met no error.
 enum class CommitOutcome : uint8_t {
   kWritten,
-  kLookAgain,  // nothing was written: what the check knows is too old
-  kRefused,    // nothing was written: the check is against it
-  kMustLock,   // nothing was written: transactions hold locks, and the terms say nothing of them
+  kLookAgain,  // nothing was written: the check's data is too old
+  kRefused,    // nothing was written: the check refuses
+  kMustLock,   // nothing was written: transactions hold locks, and the writer does not say that it holds any
 };
 
 class CommitCheck {
  public:
   virtual ~CommitCheck() = default;
-  // What the look is about. It does not change while it is watched.
+  // Returns what the caller has read. It does not change while it is watched.
   virtual const ConflictSet& Watched() const = 0;
-  // Right before the batch is written, with the commit lock held: it must neither wait nor read files. `touched`: the
-  // key by which a commit touched that set since the watch began. kWritten: the batch is to be written.
+  // Called just before the batch is written, with the commit lock held, so it must neither wait nor read files.
+  // `touched`: the key by which another commit touched the watched set since the watch began. Returns kWritten if the
+  // batch may be written.
   virtual CommitOutcome Decide(const std::optional<std::string>& touched) = 0;
 };
 
-// Everything but the constructor is called with the commit lock held.
+// All functions but the constructor are called with the commit lock held.
 class CommitWatch {
  public:
   // `check` must outlive the watch.
   explicit CommitWatch(CommitCheck* check) : check_(check) {}
 
-  // Another has committed that.
+  // Notes an entry that another writer has committed.
   void Note(const BatchEntry& entry) {
     if (touched_.has_value()) return;
     const std::optional<std::string_view> key = check_->Watched().Touched(entry);
@@ -48,9 +49,9 @@ class CommitWatch {
   std::optional<std::string> touched_;
 };
 
-// On what terms a batch is written.
+// The conditions under which a batch is written.
 struct CommitTerms {
-  CommitWatch* watch = nullptr;  // null: on none
+  CommitWatch* watch = nullptr;  // null if there is no check
   bool locked = false;           // the writer holds the locks of all keys of the batch
   CommitOutcome outcome = CommitOutcome::kWritten;
 };

@@ -18,7 +18,7 @@
 namespace sepal {
 namespace {
 
-// Each family's memtable is flushed on its own.
+// Without the log the batch is not atomic, because each family's memtable is flushed separately.
 absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
       "disable_wal: the batch has updates of several column families, and only the log can keep it atomic: split it, "
@@ -87,7 +87,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     if (IsRangeDelete(entry.kind)) [[unlikely]] {
       needs_ |= Feature::kRangeDeletes;
       RETURN_IF_ERROR(CheckRange(*target->family, entry));
-      // Where ranges overlap, the end of one fragment is the begin of another, and so a key of a table.
+      // If ranges overlap, one fragment begins where another ends, so that the end becomes a key of a table.
       if (entry.value.size() > kMaxShortKeyBytes + 1) needs_ |= Feature::kLongKeys;
     }
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
@@ -104,7 +104,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   return reader.status();
 }
 
-// Inline in the one caller: 40 instructions of a put.
+// Inlined into its only caller, which saves 40 instructions per put.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::string_view batch,
                                                                         const WriteOptions& options, CommitTerms* terms,
                                                                         LogPosition* end, Aftermath* aftermath) {
@@ -213,7 +213,7 @@ void CommitPipeline::TellWatches(std::string_view batch, const CommitWatch* own)
 
 void CommitPipeline::BeginLocks() {
   lock_users_.fetch_add(1, std::memory_order_relaxed);
-  // What looked before is committed when this has the lock.
+  // Writers that saw no locks hold the mutex until they have committed.
   MutexLock lock(commit_mutex_);
 }
 
@@ -275,8 +275,8 @@ absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
 }
 
 absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept {
-  // Of the history no part may be lost before what is kept of it. Nobody waits for a sync with the commit lock, unless
-  // others write without a pause.
+  // The history must be durable before its filter epoch is. The sync is made without the commit lock, unless others
+  // keep writing without a pause.
   constexpr int kTries = 16;
   for (int tries = 0; tries < kTries; ++tries) {
     RETURN_IF_ERROR(Sync());
@@ -286,7 +286,8 @@ absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string
   }
   MutexLock lock(commit_mutex_);
   RETURN_IF_ERROR(CheckForEpoch(*family));
-  // First, so that the log's sync finds none and waits for no helper, which a simulation cannot do with a lock.
+  // Synced first, so that the log's sync finds nothing to do and waits for no helper; a simulation cannot wait with a
+  // lock held.
   RETURN_IF_ERROR(state_->core->values.fresh().Sync());
   RETURN_IF_ERROR(Sync());
   return SetEpoch(family.get(), epoch);
@@ -296,7 +297,7 @@ absl::Status CommitPipeline::CheckForEpoch(const Family& family) {
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
   RETURN_IF_ERROR(family.CheckThere());
-  if (state_->core->time_marks.in_use()) RETURN_IF_ERROR(MarkTime());  // the epoch has a moment of its own
+  if (state_->core->time_marks.in_use()) RETURN_IF_ERROR(MarkTime());  // so that the epoch has a time of its own
   return last_ == kMaxSequenceNumber ? NoSequenceNumbersLeft(last_) : absl::OkStatus();
 }
 
@@ -317,18 +318,19 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ += batch_bytes;
   if (unchecked_bytes_ < bytes_per_look_) [[likely]]
     return absl::OkStatus();
-  RETURN_IF_ERROR(SwitchWhatIsFull());
-  unchecked_bytes_ = 0;  // after a failure the next write looks again, so that none outgrows the limits
+  RETURN_IF_ERROR(SwitchFullMemtables());
+  // Left as it is on failure, so that the next write tries again and no memtable outgrows its limits.
+  unchecked_bytes_ = 0;
   return absl::OkStatus();
 }
 
-// What may be several memtables' worth is not kept until others write.
+// A large batch may fill several memtables, so it is not kept in memory until the next write.
 void CommitPipeline::FlushBehind(size_t batch_bytes) {
   const Core& core = *state_->core;
   if (!core.large_batches || batch_bytes < core.tuning.memtable_bytes / 4) [[likely]]
     return;
-  // The batch is written. After a failure the next write looks again, and tells.
-  unchecked_bytes_ = SwitchWhatIsFull().ok() ? 0 : batch_bytes;
+  // The batch itself is written; if the switch failed, the next write tries again and reports the failure.
+  unchecked_bytes_ = SwitchFullMemtables().ok() ? 0 : batch_bytes;
 }
 
 void CommitPipeline::Close() noexcept {
@@ -336,7 +338,7 @@ void CommitPipeline::Close() noexcept {
   closed_ = true;
   std::vector<Target*> unlogged = TargetsByAge();
   std::erase_if(unlogged, [](const Target* target) { return !target->unlogged; });
-  // Nothing is appended any more, so the log need not go on in a new file, for which there may be no space.
+  // Nothing is appended any more, so no new log is needed, for which there may be no space.
   if (!unlogged.empty()) Replace(unlogged, log_->End(), log_->Live().back().number);
 }
 

@@ -16,8 +16,8 @@ RangeTombstone TombstoneOf(const BatchEntry& entry, SequenceNumber sequence) {
   return {.begin = entry.key, .end = DecodeRangeEnd(entry.value)->key, .sequence = sequence};
 }
 
-// Where readers may stand. A snapshot that is being taken has been added to the list once the database mutex is free,
-// or stands at what is settled or above.
+// Returns the sequence numbers at which readers may read. A snapshot that is being taken has been added to the list
+// once the database mutex is free, or reads at or above the settled number.
 std::vector<SequenceNumber> StripesNow(EngineState* state, Family* family) {
   std::vector<SequenceNumber> stripes = family->range_deletes.Standing(&state->core->epochs, state->VisibleSequence());
   if (family->history.on()) stripes = StandingThrough(stripes, family->history.Limit(stripes.back()));

@@ -1,4 +1,4 @@
-// A delete of a range, into a family's active memtable.
+// Adds a range tombstone to a family's active memtable.
 #pragma once
 
 #include "db/engine/core/database_state.h"
@@ -12,8 +12,8 @@ namespace sepal {
 // InvalidArgument: the range ends before it begins.
 absl::Status CheckRange(const Family& family, const BatchEntry& entry);
 
-// Under the commit mutex. `entry` has passed CheckRange. Deletes that no reader can tell from newer ones are merged
-// away, so that many of one range stay one.
+// Called with the commit mutex held; `entry` has passed CheckRange. Tombstones that no reader can distinguish from
+// newer ones are merged, so that repeated deletes of one range keep a single tombstone.
 void DeleteRangeInMemTable(EngineState* state, Family* family, MemTable* active, SequenceNumber sequence,
                            const BatchEntry& entry);
 

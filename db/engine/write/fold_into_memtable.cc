@@ -11,9 +11,9 @@ namespace sepal {
 
 namespace {
 
-// A value or operand that is made anew for each update.
+// A value or operand up to this size is rebuilt for each update.
 constexpr size_t kSmallBytes = 256;
-// An operand that stands for others.
+// The largest operand that stands for others.
 constexpr size_t kMostBytes = size_t{8} << 10;
 
 FoldedWrite FoldIntoValue(const MergeOperator& merge, std::string_view key, std::optional<std::string_view> base,
@@ -69,7 +69,7 @@ FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merg
     case Meaning::kOperand:
       return FoldIntoOperands(*merge, sequence, key, operand, *newest, covered_by);
     case Meaning::kReference:
-      return {};  // the value is not at hand
+      return {};  // the value is not available
   }
   return {};
 }

@@ -1,14 +1,13 @@
-// What goes into a memtable for a merge, so that a reader meets few operands of a key however many were written.
+// Decides what a merge adds to a memtable, so that a reader finds few operands of a key however many were written.
 //
-//   - Over a small value, or a deleted key, the value that comes of it, as a put. Older entries stay, so that no reader
-//     of a snapshot can tell; the log has the operand.
+//   - Over a small value, or a deleted key, the resulting value, as a put. Older entries stay, so that readers at
+//     snapshots see no difference; the log has the operand.
 //   - Over an operand, a folded merge (db/decide/visibility/operands.h). Operands are folded as a binary counter
-//   carries:
-//     with the next older one while that is not much longer. So a key has a number of operands that grows with the
-//     logarithm of what was appended to it, and a byte is copied as often. Short ones, as of counters, always become
-//     one. None grows beyond some KiB.
-//   - Else the operand as it is; so it is over a value that expires, and also where the operator fails, which readers
-//   are told.
+//     carries: with the next older one if that is not much longer. So the number of a key's operands grows with the
+//     logarithm of what was appended to it, and so does the number of times that a byte is copied. Short ones, such as
+//     counters', always become one. None grows beyond some KiB.
+//   - Otherwise the operand as it is; this includes values that expire, and operators that fail, whose errors readers
+//     get.
 #pragma once
 
 #include <optional>
@@ -22,12 +21,12 @@ namespace sepal {
 
 struct FoldedWrite {
   ValueKind kind = ValueKind::kMerge;
-  std::optional<std::string> made = {};  // none: the operand itself
-  SequenceNumber oldest = {};            // of a folded merge: the oldest update that it stands for
+  std::optional<std::string> made = {};  // unset if the operand itself is to be added
+  SequenceNumber oldest = {};            // the oldest update that a folded merge stands for
 };
 
-// For the memtable's writer; the memtable's entries are older than `sequence`. `merge` may be null. `covered_by`: the
-// newest of the memtable's range tombstones that covers the key, or 0; what is older is absent.
+// Called by the memtable's writer; the memtable's entries are older than `sequence`. `merge` may be null. `covered_by`:
+// the newest of the memtable's range tombstones that covers the key, or 0; entries older than it are deleted.
 FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merge, SequenceNumber sequence,
                              std::string_view key, std::string_view operand, uint64_t hash,
                              SequenceNumber covered_by = {});

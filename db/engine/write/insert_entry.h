@@ -1,4 +1,4 @@
-// How entries go into a memtable that are neither plain nor deletes: operands of merges, and references to values.
+// Adds special entries to a memtable: operands of merges, and references to separated values.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace sepal {
 
 void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
                 uint64_t hash, const InsertHint& hint);
-// The memtable holds the value file from now on. Returns the reference.
+// From now on the memtable keeps the value file alive. Returns the reference.
 ValueReference AddReference(ValueStore* values, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
                             uint64_t hash, const InsertHint& hint);
 
-// Of separated values a part counts as if it lay in the memtable, so that memtables of references are flushed at times:
-// an opening reads the values that logs alone refer to (but chunked ones, which count nothing).
+// A part of each separated value counts as if it lay in the memtable, so that memtables of references are flushed from
+// time to time: an opening reads the values that only logs refer to (except for chunked ones, which do not count).
 inline constexpr uint64_t kSeparatedShare = 8;
 inline size_t CountedBytes(const MemTable& memtable) {
   return memtable.MemoryBytes() + memtable.SeparatedBytes() / kSeparatedShare;

@@ -1,4 +1,4 @@
-// What the commit pipeline does beside writing batches: time marks (db/format/time_mark.h), and letting go of what no
+// The commit pipeline's work besides writing batches: time marks (db/format/time_mark.h), and freeing entries that no
 // reader needs any more.
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ absl::Status CommitPipeline::MarkTime() {
   marks.Forget(LowestFloor());
   const std::vector<TimeMark> gone = marks.Forgotten();
   for (const TimeMark& mark : gone) DeleteTimeMark(&batch, mark);
-  if (BatchCount(batch) > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the caller's trouble
+  if (BatchCount(batch) > kMaxSequenceNumber.value() - last_.value()) return absl::OkStatus();  // the caller reports it
   RETURN_IF_ERROR(WriteRows(batch));
   marks.Add(due->mark);
   marks.DropForgotten(gone.size());
@@ -62,7 +62,7 @@ absl::Status CommitPipeline::AcceptClock() noexcept {
   return absl::OkStatus();
 }
 
-void CommitPipeline::LetGoOfSuperseded() {
+void CommitPipeline::ReleaseSuperseded() {
   const size_t enough = state_->core->tuning.memtable_bytes / 128;
   for (auto& [id, target] : targets_) {
     if (target.active->SupersededBytes() < enough) continue;

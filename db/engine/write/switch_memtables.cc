@@ -1,4 +1,4 @@
-// The way from one memtable to the next: when, of which families, and what of it is in memory.
+// The switch of memtables: when, for which families, and its changes in memory.
 #include <algorithm>
 #include <span>
 #include <tuple>
@@ -12,13 +12,13 @@
 namespace sepal {
 namespace {
 
-// Logs that a family which is hardly written to may hold on to, whatever their size: each has space of its own.
+// The number of logs that a family with few writes may keep, whatever their size, because each log has space reserved.
 constexpr size_t kMostLogsOfAFamily = 16;
 
 }  // namespace
 
 size_t CommitPipeline::ActiveBytes() const {
-  const bool shared = state_->core->member != nullptr;  // where many have next to nothing
+  const bool shared = state_->core->member != nullptr;  // where many families have almost no data
   size_t bytes = 0;
   for (const auto& [id, of] : targets_) {
     if (shared && of.active->empty()) continue;
@@ -28,22 +28,22 @@ size_t CommitPipeline::ActiveBytes() const {
 }
 
 // The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
-// free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
-// that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
-// One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
-absl::Status CommitPipeline::SwitchWhatIsFull() {
+// free: with many families, small groups take turns, and no family has a log of its own. The same is done when a family
+// with few writes keeps so many logs that, with those of memtables being flushed, they would exceed their limit. If
+// only one family is written to, and in key order, it is switched earlier, provided that there is space for the log.
+absl::Status CommitPipeline::SwitchFullMemtables() {
   const Tuning& tuning = state_->core->tuning;
   const size_t active = ActiveBytes();
   MemtableGroup::Member* const member = state_->core->member.get();
   const bool for_others = member != nullptr && member->Report(active);
-  // A flush gives back what entries take.
+  // A flush frees only the memory of entries.
   const size_t fixed = member != nullptr ? 0 : MemTable::FixedBytes();
   size_t bytes = active - std::min(active, fixed * targets_.size());
   const size_t full = state_->core->MemtableShareOf(targets_.size()).entry_bytes;
-  const EarlySwitch early = WhetherEarly();
+  const EarlySwitch early = EarlySwitchDue();
   if (bytes >= full / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
   gate_->LookAtMemory();
-  LetGoOfSuperseded();
+  ReleaseSuperseded();
   if (for_others) return Switch(TargetsByAge());
   if (early.now) {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
@@ -70,7 +70,7 @@ const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
   return written;
 }
 
-CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
+CommitPipeline::EarlySwitch CommitPipeline::EarlySwitchDue() const {
   const Tuning& tuning = state_->core->tuning;
   const Target* const written = tuning.early_flushes ? OnlyOneWritten() : nullptr;
   if (written == nullptr || !written->active->InOrder()) return {};
@@ -94,7 +94,7 @@ absl::Status CommitPipeline::PrepareLog() {
   return absl::OkStatus();
 }
 
-// What fails here fails again, and is told, when a log is needed.
+// A failure here is ignored, because it recurs and is reported when the log is needed.
 void CommitPipeline::BeginPreparing() {
   if (!far_) return;
   MutexLock lock(commit_mutex_);
@@ -117,7 +117,7 @@ absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
 }
 
 std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
-  // By id at last, so that the order of the map does not count.
+  // Ordered by id last, so that the result does not depend on the map's order.
   std::vector<std::tuple<FileNumber, size_t, uint32_t, Target*>> ranks;
   {
     StateLock lock(state_);
@@ -173,7 +173,7 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
   StateLock lock(state_);
   for (size_t i = 0; i < targets.size(); ++i) {
     Family& family = *targets[i]->family;
-    // Nobody would flush it. RemoveFamily follows.
+    // Nothing would flush a dropped family. RemoveFamily follows.
     if (family.dropped()) continue;
     family.SwitchMemtable(
         {.log_end = log_end, .log_last = last_, .unlogged = std::exchange(targets[i]->unlogged, false), .early = early},

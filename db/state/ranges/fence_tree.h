@@ -1,8 +1,6 @@
-// A static search tree over ascending 8-byte fences: level upon level, of which
-// each has the last fence of every group of eight below. A group is a line of
-// cache, so that a search takes a line for each level, and the upper levels
-// stay in the near caches: of two million fences a search waits for main memory
-// once.
+// A static search tree over ascending 8-byte fences, in levels: each level has the last fence of every group of eight
+// in the level below. A group is one cache line, so that a search reads one line per level, and the upper levels stay
+// in the near caches: among two million fences, a search waits for main memory once.
 //
 // Thread-safety: immutable after construction.
 #pragma once
@@ -43,9 +41,9 @@ class FenceTree {
     return bytes;
   }
 
-  // How many fences are less than `fence`.
+  // Returns the number of fences that are less than `fence`.
   size_t CountLess(uint64_t fence) const {
-    // So that a group to go on to is there at each level.
+    // Ensures that each level has a group to continue with.
     if (fence > last_) return size_;
     size_t group = 0;
     for (size_t level = levels_.size(); level > 0; --level) {
@@ -74,7 +72,7 @@ class FenceTree {
     std::vector<Group> groups_;
   };
 
-  std::vector<Level> levels_;  // the lowest first
+  std::vector<Level> levels_;  // lowest first
   size_t size_ = 0;
   uint64_t last_ = 0;
 };

@@ -17,7 +17,7 @@ namespace sepal {
 struct RangeTombstoneMap::Key {
   std::string_view bytes() const { return {reinterpret_cast<const char*>(this + 1), size}; }
 
-  uint32_t size;  // of the bytes behind it
+  uint32_t size;  // of the bytes after it
 };
 
 struct RangeTombstoneMap::Deletes {
@@ -40,7 +40,7 @@ struct RangeTombstoneMap::Chunk {
       if (tries >= kPatience) std::this_thread::yield();
     }
   }
-  // What `read` finds in the first `count` slots while the chunk does not change.
+  // Returns what `read` finds in the first `count` slots, while the chunk does not change.
   template <class Read>
   auto Confirmed(Read read) const {
     for (;;) {
@@ -66,7 +66,7 @@ struct RangeTombstoneMap::Chunk {
     const uint32_t before_;
   };
 
-  const Key* const high;  // where the next chunk begins; null: nowhere
+  const Key* const high;  // where the next chunk begins; null if there is none
   const uint32_t skip;    // bytes that all keys from `low` to `high` share
   std::atomic<uint32_t> version{0};
   std::atomic<uint32_t> count{0};
@@ -75,7 +75,7 @@ struct RangeTombstoneMap::Chunk {
   std::array<std::atomic<const Deletes*>, kSlots> deletes = {};
 };
 
-// Children in order, in three arrays behind the header. Nothing of it changes but the directory's pointers to blocks.
+// Children in order, in three arrays after the header. It never changes, except for the directory's pointers to blocks.
 template <class Child>
 struct RangeTombstoneMap::Index {
   explicit Index(size_t children_count) : count(children_count) {}
@@ -93,13 +93,14 @@ struct RangeTombstoneMap::Index {
 
 namespace {
 
-// A header and what is searched behind it: the lines come at once, where a search would wait for one after the other.
+// Prefetches a header and the data searched after it: the lines are loaded in parallel, where a search would wait for
+// one after another.
 void PrefetchBytes(const void* start, size_t bytes) {
   for (size_t at = 0; at < bytes + 64; at += 64) __builtin_prefetch(static_cast<const char*>(start) + at);
 }
 
-// How many slots come before the first from `from` on that is after the key: those with a lower prefix, and of those
-// with the same one what `is_after` does not say is after it.
+// Returns how many slots come before the first one from `from` on that is after the key: those with a lower prefix, and
+// those with the same prefix for which `is_after` is false.
 template <class PrefixOf, class IsAfter>
 size_t CountThrough(size_t from, size_t count, uint64_t prefix, PrefixOf prefix_of, IsAfter is_after) {
   size_t low = from;
@@ -142,7 +143,7 @@ size_t RangeTombstoneMap::ChildOf(const Index<Child>& index, std::string_view ke
          1;
 }
 
-// The slot of the last border at or before `key`, which lies in the chunk.
+// Returns the slot of the last border at or before `key`, which lies in the chunk.
 uint32_t RangeTombstoneMap::FloorIn(const Chunk& chunk, uint32_t count, std::string_view key) const {
   const auto prefix_of = [&](size_t i) { return chunk.prefixes[i].load(std::memory_order_acquire); };
   const auto is_after = [&](size_t i) {
@@ -218,7 +219,7 @@ RangeTombstoneMap::Chunk* RangeTombstoneMap::NewChunk(std::span<const Border> bo
   return chunk;
 }
 
-// Under an odd version, as all that follows.
+// The version is odd here and in all the following.
 void RangeTombstoneMap::Set(uint32_t slot, const Border& border, Chunk* chunk) const {
   const auto& [key, deletes] = border;
   if (chunk->keys[slot].load(std::memory_order_relaxed) != key) {
@@ -249,8 +250,8 @@ void RangeTombstoneMap::InsertBorders(uint32_t slot, std::span<const Border> bor
   chunk->count.store(count + more, std::memory_order_release);
 }
 
-// The common case: the delete lies in one stretch of the chunk, which no delete covers, and there is room. False if
-// not.
+// The common case: the delete lies in one stretch of the chunk that no delete covers, and there is room. Returns false
+// otherwise.
 bool RangeTombstoneMap::AddToBareStretch(const RangeTombstone& tombstone, Chunk* chunk) {
   const uint32_t count = chunk->count.load(std::memory_order_relaxed);
   if (count + 2 > kSlots || !tombstone.end.has_value()) return false;
@@ -314,7 +315,7 @@ void RangeTombstoneMap::Gather(const Place& first, const Place& last) {
   }
 }
 
-// The place of a border at `key` among those that were taken, which is made if it is not there.
+// Returns the index of the border at `key` among those taken; makes it if there is none.
 size_t RangeTombstoneMap::BorderAt(std::string_view key) {
   const auto after =
       std::upper_bound(borders_.begin() + 1, borders_.end(), key,
@@ -332,7 +333,7 @@ const RangeTombstoneMap::Key* RangeTombstoneMap::NewKey(std::string_view bytes) 
   return new (memory) Key{static_cast<uint32_t>(bytes.size())};
 }
 
-// Deletes that no reader can tell from newer ones are left out.
+// Omits deletes that no reader can distinguish from newer ones.
 const RangeTombstoneMap::Deletes* RangeTombstoneMap::InFront(SequenceNumber sequence, const Deletes* older,
                                                              Stripes stripes) {
   const auto made = [this](SequenceNumber number, const Deletes* behind) -> const Deletes* {
@@ -358,7 +359,7 @@ const RangeTombstoneMap::Deletes* RangeTombstoneMap::InFront(SequenceNumber sequ
   return made(sequence, rest);
 }
 
-// Puts a delete in front of what it covers among the borders that were taken, and joins stretches that are alike.
+// Puts a delete in front of those that it covers among the taken borders, and joins equal stretches.
 void RangeTombstoneMap::Cover(const RangeTombstone& tombstone, Stripes stripes) {
   const auto is_same = [](const Deletes* a, const Deletes* b) {
     for (; a != b && a != nullptr && b != nullptr; a = a->older, b = b->older) {
@@ -398,7 +399,7 @@ void RangeTombstoneMap::Add(const RangeTombstone& tombstone, StripesNow stripes)
   newest_.store(tombstone.sequence.value(), std::memory_order_release);
 }
 
-// By chunks of the borders that were taken.
+// Replaces them by chunks of the borders that were taken.
 void RangeTombstoneMap::ReplaceChunks(const Place& first, const Place& last) {
   const Directory& directory = *directory_.load(std::memory_order_relaxed);
   std::vector<Chunk*> chunks;

@@ -1,9 +1,9 @@
 // The range tombstones of a memtable: an ordered map from *borders* to the deletes that cover the keys from a border up
 // to the next one.
 //
-// A new delete splits what lies at its two ends and is put in front of what it covers. Nothing of this changes what a
-// reader sees at a lower sequence number, so readers need no snapshot of the map: they look at it as it is, with the
-// number at which they read.
+// A new delete splits the stretches at its two ends, and is put in front of the deletes that it covers. That does not
+// change what a reader sees at a lower sequence number, so readers need no snapshot of the map: they read its present
+// state with their sequence number.
 //
 // Borders lie in sorted chunks, chunks in blocks, and blocks in one directory:
 //
@@ -13,8 +13,8 @@
 // | chunks    | all that a delete meets are replaced by new ones, if there are several or it finds no room  |
 // | block     | is replaced when its chunks are; the directory's pointer to it changes, or the directory    |
 //
-// What was replaced stays as it was until the arena goes. A reader that still stands on it finds all deletes that it
-// may see, because those that came later have higher numbers.
+// Replaced parts stay unchanged until the arena is destroyed. A reader that still uses one finds all deletes that it
+// may see, because later ones have higher numbers.
 //
 // Thread-safety: one writer, any number of lock-free readers.
 #pragma once
@@ -37,47 +37,47 @@ namespace sepal {
 
 class RangeTombstoneMap {
  public:
-  // Everything lies in `arena`, which must outlive the map.
+  // Everything is allocated in `arena`, which must outlive the map.
   RangeTombstoneMap(KeyOrder order, Arena* arena);
   RangeTombstoneMap(const RangeTombstoneMap&) = delete;
   RangeTombstoneMap& operator=(const RangeTombstoneMap&) = delete;
 
-  // Requires a number above all others, and begin < end. Deletes that no reader at one of `stripes`, or above the last,
-  // can tell from newer ones may be left out from then on; `stripes` is not called where nothing older is covered.
-  // Cost: a search, and what it takes to visit the borders inside of the range.
+  // Requires a number above all others, and begin < end. From then on, deletes that no reader at one of `stripes`, or
+  // above the last, can distinguish from newer ones may be omitted; `stripes` is called only if older deletes are
+  // covered. Cost: a search, and a visit of the borders inside the range.
   using StripesNow = absl::FunctionRef<Stripes()>;
   void Add(const RangeTombstone& tombstone, StripesNow stripes);
 
-  // The newest delete at or below `visible` that covers `key`; 0 if there is none. Cost: a search by 8 bytes.
+  // Returns the newest delete at or below `visible` that covers `key`; 0 if there is none. Cost: a search by 8 bytes.
   SequenceNumber Covering(std::string_view key, SequenceNumber visible) const;
-  // The stretch that `key` lies in, not always as wide as it might be.
+  // Returns a stretch around `key`, not always the widest possible.
   RangeStretch StretchAt(std::string_view key, SequenceNumber visible) const;
-  // False: no delete above `lowest` covers any key in [smallest, largest].
+  // Returns false if no delete above `lowest` covers any key in [smallest, largest].
   bool MayCoverAny(std::string_view smallest, std::string_view largest, SequenceNumber lowest) const;
   // The newest of all deletes.
   SequenceNumber newest() const { return SequenceNumber(newest_.load(std::memory_order_acquire)); }
 
-  // All of them; null if there are none. The keys lie in the arena. Only while nothing is added.
+  // Returns all deletes; null if there are none. The keys stay in the arena. Not to be called while deletes are added.
   RangeTombstonesRef ToList(Stripes stripes) const;
 
  private:
-  // Borders of a chunk, and children of a block or of the directory.
+  // The numbers of borders in a chunk, and of children in a block or in the directory.
   static constexpr uint32_t kSlots = 32;
   static constexpr uint32_t kBlockChunks = 64;
 
   struct Key;      // bytes in the arena
-  struct Deletes;  // of one stretch, the newest first; shared, and never changed
+  struct Deletes;  // of one stretch, newest first; shared, and never changed
   struct Border {
     const Key* key;  // null: before all keys
     const Deletes* deletes;
   };
-  // Keys of slots are compared by 8 bytes behind those that all of a chunk share.
+  // Keys of slots are compared by the 8 bytes after the prefix that the chunk's keys share.
   struct Chunk;
   template <class Child>
   struct Index;
   using Block = Index<Chunk>;
   using Directory = Index<Block>;
-  // Where a chunk is.
+  // The place of a chunk.
   struct Place {
     size_t block;
     size_t chunk;
@@ -115,7 +115,7 @@ class RangeTombstoneMap {
   Arena* const arena_;
   std::atomic<Directory*> directory_;
   std::atomic<uint64_t> newest_{0};
-  std::vector<Border> borders_;  // of the chunks that a delete meets, while it is added
+  std::vector<Border> borders_;  // borders of the chunks that a delete meets, while it is added
 };
 
 }  // namespace sepal

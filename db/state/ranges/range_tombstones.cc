@@ -11,7 +11,7 @@ namespace sepal {
 
 namespace {
 
-// What is left of a fragment while two lists are gone through.
+// The rest of a fragment, while two lists are merged.
 struct Rest {
   std::string_view begin;
   std::optional<std::string_view> end;
@@ -34,7 +34,7 @@ class RangeTombstones::Builder {
  public:
   Builder(const KeyOrder& order, Stripes stripes) : order_(order), stripes_(stripes), made_(new RangeTombstones()) {}
 
-  // Numbers descend, without duplicates. Those that no reader can tell from newer ones are left out.
+  // Numbers descend, without duplicates. Those that no reader can distinguish from newer ones are omitted.
   void Add(std::string_view begin, std::optional<std::string_view> end, std::span<const SequenceNumber> sequences) {
     RangeTombstones& made = *made_;
     const size_t first = made.sequences_.size();
@@ -70,7 +70,7 @@ class RangeTombstones::Builder {
   }
 
  private:
-  // Whether the fragment that was begun goes on with the same deletes, which are those from `first` on.
+  // Returns whether the last fragment continues with the same deletes, which are those from `first` on.
   bool JoinsLast(std::string_view begin, size_t first) const {
     const RangeTombstones& made = *made_;
     if (made.begins_.empty() || made.unbounded_ || !order_.Equal(made.ends_.back(), begin)) return false;
@@ -230,7 +230,7 @@ size_t RangeTombstones::BordersThrough(const KeyOrder& order, std::string_view k
 size_t RangeTombstones::BordersThrough(const KeyOrder& order, std::string_view key) const {
   if (fences_.empty()) return BordersThrough(order, key, 0, borders());
   if (const int c = key.substr(0, prefix_.size()).compare(prefix_); c != 0) {
-    // Behind all that have the prefix: the last one alone may have another.
+    // After all borders with the prefix: only the last one may have another.
     return c < 0 ? 0 : BordersThrough(order, key, borders() - 1, borders());
   }
   const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));

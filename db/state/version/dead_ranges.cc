@@ -76,7 +76,7 @@ size_t DeadRanges::Clear(const KeyPosition& begin, const KeyPosition& end) {
   for (; last != ranges_.end() && Less(last->begin, end); ++last) {
     const bool before = Less(last->begin, begin);
     const bool behind = Less(end, last->end);
-    // How the keys are spread is not known.
+    // It is not known how the keys are distributed.
     const uint64_t keys = before && behind ? (last->keys + 1) / 2 : last->keys;
     if (before) left_over.push_back({last->begin, begin, last->as_of, keys});
     if (behind) left_over.push_back({end, last->end, last->as_of, keys});
@@ -122,7 +122,7 @@ void DeadRanges::Merge(size_t left) {
   ranges_.erase(ranges_.begin() + static_cast<ptrdiff_t>(left) + 1);
 }
 
-// First by merging what adjoins, which costs only readers that are behind.
+// Merges adjoining ranges first, which costs only readers that are behind.
 void DeadRanges::ForgetSome() {
   for (size_t i = ranges_.size(); i-- > 0;) {
     if (Adjoins(i)) Merge(i);

@@ -1,20 +1,20 @@
-// Ranges of keys of one column family in which nothing is visible, so that iterators go over many tombstones at once.
+// Ranges of keys of one column family in which nothing is visible, so that iterators can skip many tombstones at once.
 //
-// A range says: as of sequence number S every key in it is deleted or absent, and no value has been put in it since.
-// So a reader whose view has all updates up to S may skip it, whichever memtables and tables the tombstones lie in; an
-// older reader must not, nor one that reads as of S or later and whose view was loaded before the updates. Iterators
-// add what they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it. Nothing is on
-// disk: a database that was just opened knows no ranges.
+// A range states: as of sequence number S every key in it is deleted or absent, and no value has been put in it since.
+// So a reader whose view has all updates up to S may skip it, whatever memtables and tables the tombstones are in; an
+// older reader must not, nor one that reads as of S or later but whose view was loaded before those updates. Iterators
+// add the ranges that they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it.
+// Nothing is on disk: a newly opened database knows no ranges.
 //
-// Ranges do not overlap. Two that adjoin are merged once twice as many keys lie in younger ranges beside them; the
+// Ranges do not overlap. Two adjoining ranges are merged once twice as many keys lie in younger ranges beside them; the
 // merged range is as young as the younger of the two. So where deleted keys grow at one end, as at the head of a queue,
-// a reader that is n keys behind has about 3n to walk over, and a range is made of about as many parts as its number of
+// a reader that is n keys behind must walk over about 3n, and a range consists of about as many parts as its number of
 // keys has digits.
 //
-// `Add`, `Cut` and `Forget` require the commit mutex: a call that adds knows that no update is on its way, and a put
-// cuts before it is visible, so that a reader which could see the put no longer finds the range. All others may be
-// called from any thread at any time. Cost: a reader or writer of a family without ranges pays one relaxed load; else a
-// lock and a binary search.
+// `Add`, `Cut` and `Forget` require the commit mutex: when a range is added no update is on its way, and a put cuts
+// before it is visible, so that a reader that could see the put no longer finds the range. The other functions may be
+// called by any thread at any time. Cost: a reader or writer of a family without ranges pays one relaxed load;
+// otherwise a lock and a binary search.
 #pragma once
 
 #include <atomic>
@@ -51,20 +51,20 @@ class DeadRanges {
   DeadRanges(const DeadRanges&) = delete;
   DeadRanges& operator=(const DeadRanges&) = delete;
 
-  // False: there are no ranges. Exact with the commit mutex held.
+  // Returns false if there are no ranges. Exact with the commit mutex held.
   bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
 
-  // The end, or the beginning, of what a reader at `visible` may skip around `key`: its range and those that adjoin.
-  // None if the key lies in no such range.
+  // Return the end, or the beginning, of what a reader at `visible` may skip around `key`: its range and adjoining
+  // ones. Unset if the key lies in no such range.
   std::optional<KeyPosition> EndFrom(std::string_view key, SequenceNumber visible) const;
   std::optional<KeyPosition> BeginFrom(std::string_view key, SequenceNumber visible) const;
 
-  // Nothing in [begin, end) is visible as of `as_of`, and no value was put there since. About `keys` deleted keys lie
-  // there: where too many ranges are kept, the smallest is forgotten.
+  // Adds a range: nothing in [begin, end) is visible as of `as_of`, and no value was put there since. It has about
+  // `keys` deleted keys; if there are too many ranges, the smallest is forgotten.
   void Add(const KeyPosition& begin, const KeyPosition& end, SequenceNumber as_of, uint64_t keys);
-  // A value of `key` is about to become visible.
+  // Called when a value of `key` is about to become visible.
   void Cut(std::string_view key);
-  // Values of any keys are.
+  // Called when values of unknown keys are.
   void Forget();
 
   size_t size() const { return count_.load(std::memory_order_relaxed); }
@@ -80,14 +80,14 @@ class DeadRanges {
   };
 
   bool Less(const KeyPosition& a, const KeyPosition& b) const;
-  // The number of the range that `key` lies in.
+  // Returns the index of the range that `key` lies in.
   std::optional<size_t> Find(std::string_view key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes [begin, end) out of all ranges; returns the place of a range that begins there.
+  // Removes [begin, end) from all ranges; returns the index for a range that begins there.
   size_t Clear(const KeyPosition& begin, const KeyPosition& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Adjoins(size_t left) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Merges ranges of those that adjoin the one at `at`, where that is due.
+  // Merges the range at `at` with adjoining ones, if that is due.
   void MergeAround(size_t at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Merges range `left` and the next.
+  // Merges range `left` with the next one.
   void Merge(size_t left) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

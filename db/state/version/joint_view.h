@@ -1,11 +1,10 @@
-// What readers of a database see that another process writes: the views of all families as of one sequence number, as
+// What readers see of a database that another process writes: the views of all families as of one sequence number, as
 // one immutable value.
 //
-// The writer knows nothing of these readers, so that its flushes and compactions keep no update for their sake. A view
-// therefore shows what was there at the number that it came with, or at that of a snapshot that the writer keeps, and
-// at no older one but where a family keeps its history: view and number go together, and a snapshot of such a database
-// holds the value that it was taken of. What the database has become since is a new value, which takes the place of
-// this one for all families at once.
+// The writer does not know these readers, so its flushes and compactions keep no versions for them. A view therefore
+// shows the state at its own sequence number, or at that of a snapshot that the writer keeps, and at no older one
+// unless a family keeps its history: view and number belong together, and a snapshot of such a database holds the value
+// that it was taken of. Later states are new values, which replace this one for all families at once.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ struct JointView : std::enable_shared_from_this<JointView> {
   // `ascending`: by family.
   JointView(SequenceNumber number, std::vector<Part> ascending) : visible(number), parts(std::move(ascending)) {}
 
-  // Null: the family was not there then. Cost: a binary search.
+  // Null if the family did not exist then. Cost: a binary search.
   const ReadView* Of(ColumnFamilyId family) const {
     const auto it = std::lower_bound(parts.begin(), parts.end(), family,
                                      [](const Part& part, ColumnFamilyId id) { return part.family < id; });

@@ -46,7 +46,7 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
   return absl::OkStatus();
 }
 
-// A number that no file can have is ignored.
+// Ignores a number that no file can have.
 void ManifestState::TakeNumbers(const VersionEdit& edit) {
   hash_seed = edit.hash_seed.value_or(hash_seed);
   features |= edit.features;
@@ -55,7 +55,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   }
   last_sequence = std::max(last_sequence, edit.last_sequence.value_or(last_sequence));
   for (const FamilySchema& schema : edit.schemas) {
-    // An epoch takes a number of its own, which no log has.
+    // A filter epoch has a sequence number of its own, which is in no log.
     if (!schema.filter_epochs.empty()) last_sequence = std::max(last_sequence, schema.filter_epochs.back().sequence);
   }
   TakeSnapshots(edit);
@@ -64,7 +64,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   clock_floor = edit.clock_floor.value_or(clock_floor);
 }
 
-// A later snapshot of a name replaces the one before. No number that one sees is given a second time.
+// A later snapshot replaces an earlier one of the same name. Sequence numbers that a snapshot sees are never reused.
 void ManifestState::TakeSnapshots(const VersionEdit& edit) {
   for (const std::string& name : edit.dropped_snapshots) snapshots.erase(name);
   for (const KeptSnapshot& kept : edit.created_snapshots) {

@@ -1,7 +1,7 @@
-// What the edits of a manifest say in the end. Opening, repair and the tools read a manifest through this one fold.
+// The result of a manifest's edits. Opening, repair and the tools read a manifest only through this.
 //
-// Edits compare no keys, so the order of a family's tables is asked for once the last edit was taken, of the families
-// that are still there: the comparator of a dropped one is not needed.
+// Edits compare no keys, so the order of a family's tables is needed only after the last edit, and only for families
+// that still exist: the comparator of a dropped one is not needed.
 //
 // Cost of an edit: what it names, however many families there are. Not safe for concurrent use.
 #pragma once
@@ -29,13 +29,13 @@ struct ManifestFamily {
 
 class ManifestState {
  public:
-  // Of tables whose files are not deleted when they are released.
+  // For tables whose files are not deleted when they are released.
   ManifestState();
   explicit ManifestState(TableFactory make_table) : make_table_(std::move(make_table)) {}
 
-  // DataLoss: the edit contradicts those before it. The state must not be used then.
+  // DataLoss: the edit contradicts earlier ones. The state must not be used then.
   absl::Status Take(VersionEdit&& edit);
-  // Takes everything but families and tables, which no edit contradicts.
+  // Takes everything but families and tables; no edit contradicts that.
   void TakeNumbers(const VersionEdit& edit);
   // DataLoss: there is a family with that id.
   absl::Status CreateFamily(const ColumnFamilyCreation& creation);

@@ -18,13 +18,13 @@
 
 namespace sepal {
 
-// What is known of a view when nobody may touch it.
+// What stays known of a view that may no longer be accessed.
 struct ViewLife {
   ViewLife(uint64_t view_number, SequenceNumber all_since) : number(view_number), since(all_since) {}
 
-  const uint64_t number;       // they are numbered as they come
-  const SequenceNumber since;  // its readers read at or above this, but for those of snapshots
-  // Nobody holds the view any more.
+  const uint64_t number;       // numbered in the order of their creation
+  const SequenceNumber since;  // its readers read at or above this, except for those of snapshots
+  // True when nothing holds the view any more.
   std::atomic<bool> over{false};
 };
 
@@ -40,7 +40,7 @@ struct ReadView : std::enable_shared_from_this<ReadView> {
   ReadView& operator=(const ReadView&) = delete;
 
   std::shared_ptr<MemTable> active;
-  // The newest one first.
+  // Newest first.
   std::vector<std::shared_ptr<const MemTable>> immutables;
   std::shared_ptr<const Version> version;
   const std::shared_ptr<ViewLife> life;

@@ -169,7 +169,7 @@ class Run {
   std::vector<uint64_t> largest_;
   size_t size_ = 0;
   TableSums sums_;
-  KeptKeySums keys_;  // a kibibyte; of several chunks alone
+  KeptKeySums keys_;  // a kibibyte; only for several chunks
 };
 
 using RunRef = std::shared_ptr<const Run>;

@@ -44,7 +44,7 @@ class SnapshotList::Held final : public Snapshot {
   std::shared_ptr<SnapshotList> list_;
   Key key_;
   std::shared_ptr<const void> owner_;
-  // Goes before the owner, whose memory it lies in.
+  // Released before the owner, in whose memory it lies.
   std::shared_ptr<const JointView> views_;
 };
 

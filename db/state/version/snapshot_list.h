@@ -26,8 +26,8 @@
 
 namespace sepal {
 
-// What a job must keep versions for that writes updates up to `last`: those of `snapshots`, which ascend, that are
-// before it, and it.
+// Returns the sequence numbers for which a job must keep versions that writes updates up to `last`: those of
+// `snapshots`, which ascend, before it, and `last` itself.
 std::vector<SequenceNumber> StandingThrough(std::span<const SequenceNumber> snapshots, SequenceNumber last);
 
 // Ascending, without duplicates.
@@ -35,17 +35,17 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
-  // The snapshot keeps `owner` alive, and `owner` identifies its database. In a child made by `fork` it is not listed.
-  // `views`: what it is a snapshot of, where that is not simply the database's newest; it keeps that too. `only`: the
-  // family that is read at it, if it is not for all.
+  // The snapshot keeps `owner` alive, and `owner` identifies its database. In a forked child it is not listed. `views`:
+  // the state that it shows, unless that is the database's newest state; it keeps them alive too. `only`: the family that
+  // is read at it, unless it is for all.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
                                        std::shared_ptr<const JointView> views = nullptr,
                                        std::optional<ColumnFamilyId> only = std::nullopt);
-  // The same moment as that of a snapshot that is held, for the same families.
+  // Takes the moment of a held snapshot again, for the same families.
   std::shared_ptr<const Snapshot> TakeAgain(const Snapshot& snapshot, std::shared_ptr<const void> owner);
-  // At which the family may be read, ascending, without duplicates.
+  // Returns the sequence numbers at which the family may be read, ascending and without duplicates.
   std::vector<SequenceNumber> SequencesFor(ColumnFamilyId family) const;
-  // At which any family may be read.
+  // Returns those at which any family may be read.
   std::vector<SequenceNumber> Sequences() const;
   std::optional<SequenceNumber> Oldest() const;
   size_t count() const;
@@ -56,7 +56,7 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // Identifies the database of a snapshot.
   static const void* OwnerOf(const Snapshot* snapshot);
-  // Null: it was taken without.
+  // Null if it was taken without views.
   static const JointView* ViewsOf(const Snapshot* snapshot);
 
  private:

@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<const TableReader>> TableFile::ShareReader(TableO
 }
 
 bool TableFile::Ask(TableOpener* opener) const {
-  // Whoever holds the lock is opening it.
+  // If the lock is held, another thread is opening it.
   if (reader() != nullptr || !opener->IsFar() || !open_mutex_.TryLock()) return false;
   const bool asks = owned_reader_ == nullptr && asked_ == nullptr;
   if (asks) asked_ = opener->Ask(metadata_);

@@ -22,7 +22,7 @@
 
 namespace sepal {
 
-// Receives the numbers of files that nothing can reach any more. It is called by whichever thread releases the last
+// Receives the numbers of files that are no longer reachable. It is called by the thread that releases the last
 // reference, with any lock held, so it may only note the number, without taking a lock of the engine.
 class ObsoleteTableSink {
  public:
@@ -35,10 +35,10 @@ class TableOpener {
  public:
   virtual ~TableOpener() = default;
   virtual absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const TableMetadata& metadata) = 0;
-  // Whether that waits for a store far away.
+  // Returns whether opening waits for a remote store.
   virtual bool IsFar() const { return false; }
-  // Has such a store fetch what opening reads, does not wait, and returns the file, to be passed to OpenAsked. Null if
-  // that fails, which is then told by opening.
+  // Makes such a store fetch what opening reads, without waiting, and returns the file, to be passed to OpenAsked. Null
+  // on failure, which opening then reports.
   virtual std::unique_ptr<ReadableFile> Ask(const TableMetadata& metadata) {
     (void)metadata;
     return nullptr;
@@ -75,24 +75,25 @@ class TableFile {
   absl::StatusOr<const TableReader*> OpenReader(TableOpener* opener) const;
   // The same for a caller that must own the reader (iterators).
   absl::StatusOr<std::shared_ptr<const TableReader>> ShareReader(TableOpener* opener) const;
-  // For a caller that is about to open several files: calling this on all of them first lets what they wait for come
-  // together. It does not wait for these. Returns whether anything was asked for; the file must be opened then.
+  // For a caller that is about to open several files: calling this on all of them first lets their fetches overlap. It
+  // does not wait for them. Returns whether anything was fetched; the file must be opened then.
   bool Ask(TableOpener* opener) const;
 
   // The sketch of the user keys; null if it is not known or does not exist. Cost: one acquire load.
   const HyperLogLog* key_sketch() const { return sketch_.load(std::memory_order_acquire); }
-  // The number of entries for each user key of the table, estimated from its sketch and rather too low; 1 if that is
-  // not known. Cost: one load, except for the first call.
+  // The number of entries for each user key of the table, estimated from its sketch and tending to be too low; 1 if
+  // unknown. Cost: one load, except for the first call.
   double EntriesPerKey() const;
   // Whether the sketch's contribution never changes again (db/state/version/key_sums.h).
   bool settled() const { return settled_.load(std::memory_order_acquire); }
-  // Adds what the sketch says, if it is known. Returns whether that is settled.
+  // Adds the sketch's estimates, if they are known. Returns whether that is settled.
   bool AddKeys(KeySums* sums) const;
   // Reads the sketch of a table of an earlier opening from its properties, unless that was tried before. The table is
   // settled then, even after a failure. The table is open only for this call, unless it was open already.
   absl::Status LearnSketch(TableOpener* opener) const;
 
-  // What a table of range tombstones holds (HoldsRangeTombstones). Set before a version that is to be read lists it.
+  // The contents of a table of range tombstones (HoldsRangeTombstones). Set before a version that is to be read lists
+  // it.
   void SetRangeTombstones(RangeTombstonesRef tombstones) const { range_tombstones_ = std::move(tombstones); }
   const RangeTombstonesRef& range_tombstones() const { return range_tombstones_; }
 
@@ -101,7 +102,7 @@ class TableFile {
   bool obsolete() const { return obsolete_.load(std::memory_order_acquire); }
 
  private:
-  // nullopt: the table has no sketch.
+  // nullopt if the table has no sketch.
   absl::StatusOr<std::optional<HyperLogLog>> ReadSketch(TableOpener* opener) const;
 
   mutable std::atomic<const TableReader*> reader_ = nullptr;
@@ -116,7 +117,7 @@ class TableFile {
   // Set once, after `sketch_`; readers load it before `sketch_`.
   mutable std::atomic<bool> settled_;
   mutable std::atomic<bool> obsolete_ = false;
-  mutable std::atomic<double> entries_per_key_ = 0;  // 0: not known yet
+  mutable std::atomic<double> entries_per_key_ = 0;  // 0 if not known yet
   mutable RangeTombstonesRef range_tombstones_;
   // Allocated separately, because it is four times as large as all the rest, and most tables have none.
   mutable std::unique_ptr<const HyperLogLog> learned_sketch_ ABSL_GUARDED_BY(open_mutex_);

@@ -9,20 +9,20 @@
 namespace sepal {
 namespace {
 
-// In pages; each piece of the ring has at least one.
+// Sizes are multiples of a page; each piece of the ring has at least one.
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kRingUnit = 8 * kPageBytes;
 constexpr uint64_t kLeastLogStep = 4 * kPageBytes;
-// Of a memory limit that databases share, the rings of the first ones, of which so many are expected at least.
+// The part of a shared memory limit for the rings of the first databases, of which at least this many are expected.
 constexpr uint64_t kRingsPart = 16;
 constexpr size_t kFewestSharers = 16;
 
-// A memtable whose keys are updated again and again is full when its log is several times as long, and then a flush
-// writes that much less. The ring, the space beyond the records of the current log and the log that is made ahead are
-// counted with the live logs.
+// If keys are updated repeatedly, the log is several times as large as the memtable when that is full, and the flush
+// writes correspondingly less. The ring, the space beyond the records of the current log, and the log that is made
+// ahead are counted with the live logs.
 void SizeLogs(const Options& options, size_t sharers, Tuning* t) {
   uint64_t share = t->memtable_bytes / 16;
-  // Each of many databases has a ring, which takes memory of all.
+  // Each of many databases has a ring, which takes memory from the shared limit.
   if (options.shared != nullptr) {
     share = std::min<uint64_t>(share, options.memory_limit / kRingsPart / std::max(sharers, kFewestSharers));
   }

@@ -26,7 +26,7 @@ struct Tuning {
   // process did before, and not on its seed alone.
   bool drains_heap_in_simulation = false;
   size_t write_buffer_bytes = size_t{256} << 10;
-  // The number of keys written in ascending order after which a flush takes them for a range of their own
+  // The number of keys written in ascending order after which a flush treats them as a range of their own
   // (db/decide/writing/flush_splitter.h).
   uint64_t range_keys = 256;
   // The number of runs in a level at which a compaction starts.
@@ -45,14 +45,14 @@ struct Tuning {
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // A value file that has this many bytes takes no more.
   uint64_t value_file_bytes = uint64_t{64} << 20;
-  // Of tables that have more, so much is read for what snapshots hold (db/engine/read/held_bytes.h).
+  // The limit of bytes read from tables to estimate what snapshots hold (db/engine/read/held_bytes.h).
   uint64_t snapshot_walk_bytes = uint64_t{64} << 20;
-  // DB::PutStream writes a value of so many bytes to a file of its own, and puts a smaller one as DB::Put does.
+  // DB::PutStream writes a value of at least this size to a file of its own, and a smaller one as DB::Put does.
   uint64_t streamed_from = uint64_t{1} << 20;
   // Space for a log, or a value file, is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
-  // The size of the ring through which writes go to the log, if the file system supports it (db/act/log/log_ring.h); 0:
-  // none.
+  // The size of the ring through which writes go to the log, if the file system supports it (db/act/log/log_ring.h); 0
+  // for none.
   uint64_t log_ring_bytes = uint64_t{4} << 20;
   // A larger batch is written to the log in fragments of this size.
   size_t log_fragment_bytes = size_t{1} << 20;
@@ -63,14 +63,14 @@ struct Tuning {
   uint64_t slow_disk_micros = 1'000'000;
   // The time between checks of a full disk.
   uint64_t space_retry_micros = 250'000;
-  // The period in which every table is read and checked once in the background; 0: never.
+  // The period in which every table is read and checked once in the background; 0 for never.
   uint64_t scrub_period_micros = 0;
-  // The time between two calls of CatchUp that a read-only database makes by itself; 0: it makes none.
+  // The time between two automatic calls of CatchUp by a read-only database; 0 for none.
   uint64_t follow_period_micros = 0;
   // Values up to this size are copied to the caller instead of being pinned.
   size_t copy_value_bytes = 512;
 
-  // `sharers`: of the memory, with Options::shared.
+  // `sharers`: the number of databases that share the memory, with Options::shared.
   static Tuning From(const Options& options, size_t sharers = 1);
   std::string ToString() const;
 };

@@ -1,5 +1,5 @@
-// How many bytes of each value file the tables of all families refer to: by their metadata, so that it is exact, and
-// nothing has to be watched as keys are deleted or overwritten.
+// The bytes of each value file that the tables of all families refer to, taken from the tables' metadata. So they are
+// exact, and no deletion or overwrite of a key must be tracked.
 //
 // Not thread-safe.
 #pragma once
@@ -15,15 +15,15 @@ namespace sepal {
 
 class ValueSpace {
  public:
-  // A table comes into a family's current version, or leaves it.
+  // Called when a table enters or leaves a family's current version.
   void Add(const TableMetadata& table);
   void Remove(const TableMetadata& table);
   void AddAll(const Version& version);
   void RemoveAll(const Version& version);
 
-  // Files that no table refers to are not among them.
+  // Files that no table refers to are not included.
   const absl::flat_hash_map<FileNumber, uint64_t>& live_bytes() const { return live_bytes_; }
-  // Grows with each change.
+  // Increases with each change.
   uint64_t changes() const { return changes_; }
 
  private:

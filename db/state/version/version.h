@@ -13,8 +13,8 @@
 //      sees.
 //   4. Tables of level 0 keep their sequence numbers, and a newer run's are all above an older run's.
 //   5. The last level that can exist (kMaxLevels - 1) has one run at most. A file number occurs once.
-// Tables of range tombstones are part of no run. They are asked by sequence number alone, and no law above speaks of
-// them.
+// Tables of range tombstones belong to no run. They are found by sequence number alone, and the laws above do not apply
+// to them.
 //
 // Thread-safety: immutable after construction. Ownership: shared. Versions share runs, runs share chunks of tables
 // (run.h), and the index of tables by number (table_numbers.h) is in chunks as well. So an edit costs what it changes,
@@ -37,7 +37,7 @@
 
 namespace sepal {
 
-// The order of ages: the newest first.
+// One entry of the search order, which is newest first.
 struct LevelRun {
   int level = 0;
   const Run* run = nullptr;
@@ -65,7 +65,7 @@ class Version {
   int NumTables() const;
   uint64_t Bytes(int level) const;
   uint64_t Bytes() const;
-  // Of values in value files that tables refer to.
+  // The bytes of separated values that tables refer to.
   uint64_t ValueBytes() const;
   uint64_t Entries(int level) const;
   uint64_t Entries() const;
@@ -75,13 +75,13 @@ class Version {
   int DeepestLevel() const;
   // Null if no run of that level has the number.
   const Run* FindRun(int level, RunNumber number) const;
-  const TableNumbers& numbers() const { return numbers_; }  // of tables of range tombstones, too
+  const TableNumbers& numbers() const { return numbers_; }  // including tables of range tombstones
   const std::vector<TableRef>& range_tables() const { return range_tables_; }
-  // What they hold, as far as it is in memory (TableFile::SetRangeTombstones).
+  // Their contents, as far as they are in memory (TableFile::SetRangeTombstones).
   const RangeTombstoneSet& range_tombstones() const { return *range_tombstones_; }
   // The same tables, once the range tombstones are in memory.
   std::shared_ptr<const Version> WithRangeTombstones() const;
-  // Those of runs, then those of range tombstones.
+  // Returns the tables of runs, followed by those of range tombstones.
   std::vector<TableRef> Tables() const;
   // All tables, as an edit of a new manifest lists them.
   std::vector<AddedTable> Contents(ColumnFamilyId family) const;

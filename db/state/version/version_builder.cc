@@ -14,7 +14,7 @@ absl::Status BadEdit(std::string_view what, int level, FileNumber number) {
   return absl::DataLossError(absl::StrFormat("version edit: %s (level %d, table %d)", what, level, number.value()));
 }
 
-// Whether a table that was removed and added again is the same file.
+// Returns whether a table that was removed and added again is the same file.
 bool SameFile(TableMetadata a, const TableMetadata& b) {
   a.run = b.run;
   return a == b;

@@ -86,7 +86,7 @@ class VersionBuilder {
     std::vector<TableRef> added;
     std::vector<TableRef> removed;
   };
-  // Of tables of range tombstones.
+  // The change of tables of range tombstones.
   struct RangeTableChange {
     std::vector<TableRef> added;
     std::vector<FileNumber> removed;  // from the base
@@ -112,7 +112,7 @@ class VersionBuilder {
   TableFactory factory_;
   // Only of the levels that an edit touched.
   std::array<std::optional<LevelChange>, kMaxLevels> levels_;
-  std::optional<RangeTableChange> range_tables_;  // where an edit touched them
+  std::optional<RangeTableChange> range_tables_;  // set if an edit touched them
   // By number: tables that were removed and not added again.
   absl::flat_hash_map<FileNumber, TableRef> gone_;
   // Tables that were removed from the level where the base has them, even if they were added again.

@@ -1,11 +1,10 @@
-// Filters for streams without an end: was this key seen lately? Both forget, so that their rate of false positives
-// holds however long the stream is.
+// Filters for endless streams: was this key seen lately? Both forget old keys, so that their rate of false positives
+// stays bounded however long the stream is.
 //
 // - `AgeingFilter`: once 60 % of its bits are set, each added key clears as many bits, drawn at random, as it sets
-// (after
-//   F. Deng, D. Rafiei, "Approximately detecting duplicates for streaming data using stable Bloom filters", 2006). The
-//   rate is at most 0.6^k for k probes. A key fades: it may be forgotten at any time, the sooner the more came after
-//   it.
+//   (after F. Deng, D. Rafiei, "Approximately detecting duplicates for streaming data using stable Bloom filters",
+//   2006). The rate is at most 0.6^k for k probes. A key may be forgotten at any time, with a chance that grows with
+//   the number of later keys.
 // - `TwoGenerationFilter`: keys go to the younger of two Bloom filters; when it holds its capacity, the older one is
 //   emptied and becomes the younger (F. Chang, W. Feng, K. Li, "Approximate caches for packet classification", 2004,
 //   "double buffering"). The last `capacity` different keys are never forgotten; it takes about 1.4 times the memory.
@@ -26,13 +25,13 @@ class SEPAL_EXPORT AgeingFilter {
  public:
   static constexpr int kFillPercent = 60;
 
-  // Holds `keys` keys before it begins to forget, and says "seen" of a new one at a rate of at most `rate`.
+  // Holds `keys` keys before it begins to forget, and answers "seen" for a new key at a rate of at most `rate`.
   static absl::StatusOr<AgeingFilter> ForKeys(uint64_t keys, double rate, uint64_t seed = 0);
 
-  // Whether the key was perhaps seen before; it has been seen now.
+  // Returns whether the key was perhaps seen before, and adds it.
   bool AddAndTest(std::string_view key);
   bool MayContain(std::string_view key) const;
-  // Forgets a share of what it holds, in [0, 1]: clears each set bit with that chance.
+  // Forgets a share of its keys, in [0, 1]: clears each set bit with that probability.
   void Age(double share);
 
   double Fill() const;

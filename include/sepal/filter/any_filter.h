@@ -1,4 +1,4 @@
-// A filter of any kind: read from a file, asked, merged and described without knowing its kind beforehand.
+// A filter of any kind: it can be read from a file, asked, merged and described without knowing its kind beforehand.
 //
 //   auto filter = sepal::filters::ParseFilter(bytes, "weak-passwords.filter");
 //   if (!filter.ok()) return filter.status();
@@ -36,20 +36,20 @@ enum class FilterKind : uint8_t {
   kCountMin = 10,
   kHyperLogLog = 11,
 };
-// "blocked"; empty for no kind.
+// For example "blocked"; empty for an unknown kind.
 SEPAL_EXPORT std::string_view NameOf(FilterKind kind);
 
 using AnyFilter = std::variant<BloomFilter, CountingBloomFilter, AgeingFilter, TwoGenerationFilter, ScalableBloomFilter,
                                FingerprintTable, StaticFilter, CountMinSketch, HyperLogLog>;
 
-// Reads the bytes that Serialize gave. `name` stands in errors: InvalidArgument for what is no filter file, DataLoss
-// for a damaged one, with what was expected and found, FailedPrecondition for a kind, hash or version that this library
-// does not know.
+// Reads bytes that Serialize returned. `name` appears in errors: InvalidArgument for bytes that are no filter file,
+// DataLoss for a damaged one, with the expected and the found values, FailedPrecondition for a kind, hash or version
+// that this library does not know.
 SEPAL_EXPORT absl::StatusOr<AnyFilter> ParseFilter(std::string_view bytes, std::string_view name);
 SEPAL_EXPORT std::string Serialize(const AnyFilter& filter);
 
-// InvalidArgument for a kind to which nothing can be added (kStatic), or which has no such question (kHyperLogLog has
-// no MayContain, only kCountingBloom and kFingerprintTable have Remove ...).
+// InvalidArgument for a kind without this operation (nothing can be added to kStatic, kHyperLogLog has no MayContain,
+// only kCountingBloom and kFingerprintTable have Remove ...).
 SEPAL_EXPORT absl::Status Add(AnyFilter* filter, std::string_view key);
 SEPAL_EXPORT absl::StatusOr<bool> MayContain(const AnyFilter& filter, std::string_view key);
 SEPAL_EXPORT absl::StatusOr<bool> AddAndTest(AnyFilter* filter, std::string_view key);
@@ -59,7 +59,7 @@ SEPAL_EXPORT absl::StatusOr<uint64_t> EstimateCount(const AnyFilter& filter, std
 SEPAL_EXPORT absl::Status Merge(AnyFilter* filter, const AnyFilter& other);
 SEPAL_EXPORT absl::Status Intersect(AnyFilter* filter, const AnyFilter& other);
 
-// What a filter can say of itself; a number that its kind does not have is 0.
+// The description of a filter; a number that its kind does not have is 0.
 struct SEPAL_EXPORT FilterInfo {
   FilterKind kind = {};
   uint64_t seed = 0;

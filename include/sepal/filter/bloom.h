@@ -1,4 +1,4 @@
-// Bloom filters: a set of keys in a few bits each, which answers "certainly absent" or "maybe present".
+// Bloom filters: sets of keys in a few bits each, which answer "certainly absent" or "maybe present".
 //
 // Three layouts of the m bits, with k probes a key:
 //
@@ -9,10 +9,10 @@
 //   J. Singler, "Cache-, hash- and space-efficient Bloom filters", 2007). At most 8 probes, and the keys of a line are
 //   Poisson-distributed, which costs bits: 3 % more at a rate of 1 %, 9 % at 0.1 %, 45 % at 10^-5.
 // - *partitioned*: an array of m/k bits for each probe (J. Mullin, "A second look at Bloom filters", 1983). Every probe
-//   of a key has a bit of its own, and the rate is that of the classic layout but for small filters.
+//   of a key has a bit of its own, and the rate is that of the classic layout, except for small filters.
 //
-// Keys are any bytes, none and 64 KiB included. They are hashed with XXH3-64 and the seed: who can choose keys and
-// knows the seed can make false positives, so a filter that meets an adversary wants a secret seed.
+// Keys are any bytes, of any length. They are hashed with XXH3-64 and the seed: an adversary who can choose keys and
+// knows the seed can produce false positives, so a filter of hostile keys needs a secret seed.
 //
 // A value that can be moved. Not safe for concurrent use while it is changed.
 //
@@ -37,7 +37,7 @@ namespace sepal::filters {
 
 struct FileHeader;  // filters/filter_file.h
 
-// The hash that all filters take of a key: XXH3-64.
+// The hash of a key that all filters use: XXH3-64.
 SEPAL_EXPORT uint64_t KeyHash(std::string_view key, uint64_t seed);
 
 // The numbers are those of the file format.
@@ -46,7 +46,7 @@ enum class BloomLayout : uint8_t { kClassic = 1, kBlocked = 2, kPartitioned = 3 
 inline constexpr int kMostProbes = 64;
 inline constexpr int kMostBlockedProbes = 8;
 
-// How large a Bloom filter is.
+// The size of a Bloom filter.
 struct SEPAL_EXPORT BloomShape {
   BloomLayout layout = BloomLayout::kBlocked;
   uint64_t bits = 0;
@@ -59,7 +59,7 @@ struct SEPAL_EXPORT BloomShape {
   static absl::StatusOr<BloomShape> OfBits(uint64_t keys, uint64_t bits, BloomLayout layout = BloomLayout::kBlocked);
   // The expected rate once `keys` different keys are in it; 1 for a shape without bits or probes.
   double RateAt(uint64_t keys) const;
-  // How many keys it holds at a rate of at most `rate`: the reverse of For.
+  // The number of keys that it holds at a rate of at most `rate`: the reverse of For.
   uint64_t KeysAt(double rate) const;
 
   friend bool operator==(const BloomShape&, const BloomShape&) = default;
@@ -75,15 +75,15 @@ class SEPAL_EXPORT BloomFilter {
   // Cost: one hash of the key; one cache miss (blocked) or up to k.
   void Add(std::string_view key) { AddHash(KeyHash(key, seed_)); }
   bool MayContain(std::string_view key) const { return MayContainHash(KeyHash(key, seed_)); }
-  // Sets maybe[i] to the answer for keys[i]; both have one length. Cache misses of 64 keys overlap.
+  // Sets maybe[i] to the answer for keys[i]; both spans have the same length. Cache misses of 64 keys overlap.
   void MayContainMany(std::span<const std::string_view> keys, std::span<bool> maybe) const;
   // The same for keys that were hashed already (KeyHash).
   void AddHash(uint64_t hash);
   bool MayContainHash(uint64_t hash) const;
 
   // Union and intersection with a filter of the same shape and seed; FailedPrecondition otherwise. The union is exactly
-  // the filter of both sets; the intersection admits all keys of both, and more false positives than a filter that was
-  // built of them.
+  // the filter of both sets; the intersection admits all keys that are in both, and more false positives than a filter
+  // built from these keys.
   absl::Status Merge(const BloomFilter& other);
   absl::Status Intersect(const BloomFilter& other);
 
@@ -97,7 +97,7 @@ class SEPAL_EXPORT BloomFilter {
 
   const BloomShape& shape() const { return shape_; }
   uint64_t seed() const { return seed_; }
-  // Calls of Add, also of those merged into it.
+  // The number of calls of Add, those on merged filters included.
   uint64_t keys() const { return keys_; }
   uint64_t MemoryBytes() const { return bits_.size(); }
 

@@ -1,11 +1,12 @@
 // A Bloom filter from which keys can be removed: a counter of 4 or 8 bits in place of each bit (L. Fan, P. Cao,
 // J. Almeida, A. Broder, "Summary cache", 2000), in one slice for each probe, so that no key counts twice in a counter.
 //
-// A counter that has reached its largest value stays there, since it no longer says how many keys share it: its key
-// then answers "maybe" for good. With 4 bits and the size of `ForKeys` that befalls one counter in 10^15.
+// A counter that has reached its largest value stays there, since the number of keys that share it is no longer known:
+// such a key then answers "maybe" for good. With 4 bits and the size of `ForKeys` this affects one counter in 10^15.
 //
-// Removing a key that was never added is the one way to a false negative: it takes counts of others away. Where a
-// counter of the key is zero, Remove sees that, says NotFound and changes nothing; a false positive it cannot see.
+// Removing a key that was never added is the only cause of false negatives: it decrements counters of other keys. If a
+// counter of the key is zero, Remove notices that, returns NotFound and changes nothing; it cannot notice a false
+// positive.
 //
 // A value that can be moved. Not safe for concurrent use while it is changed.
 #pragma once
@@ -32,8 +33,8 @@ class SEPAL_EXPORT CountingBloomFilter {
   // NotFound, and nothing is changed, if the key is certainly not there.
   absl::Status Remove(std::string_view key);
   bool MayContain(std::string_view key) const { return EstimateCount(key) > 0; }
-  // How often the key was added less how often it was removed: never less than that, unless a key was removed that was
-  // never added; the largest value of a counter means that or more.
+  // An estimate of how often the key was added, less how often it was removed: never too low, unless a key was removed
+  // that was never added. The largest value of a counter means that or more.
   uint64_t EstimateCount(std::string_view key) const;
 
   // Adds the counters of a filter of the same parameters; FailedPrecondition otherwise.
@@ -42,7 +43,7 @@ class SEPAL_EXPORT CountingBloomFilter {
   double Fill() const;
   double EstimateKeys() const;
   double CurrentRate() const;
-  // The plain filter of the keys that are in it now.
+  // A plain filter of the keys that are in it now.
   absl::StatusOr<BloomFilter> ToBloom() const;
 
   int counter_bits() const { return counter_bits_; }

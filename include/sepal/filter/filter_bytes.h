@@ -1,5 +1,5 @@
-// The memory of a filter: zeroed bytes, aligned to a cache line; of large ones the kernel is asked for huge pages,
-// since every probe of a filter that does not fit into the cache would miss in the TLB too.
+// The memory of a filter: zeroed bytes, aligned to a cache line. Large ones use huge pages if the kernel has them,
+// since every probe of a filter that does not fit into the cache would also miss in the TLB.
 #pragma once
 
 #include <cstdint>

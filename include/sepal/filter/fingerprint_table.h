@@ -2,10 +2,10 @@
 // miss, rarely two (the open addressing of D. Knuth, "The Art of Computer Programming" 3, 6.4, over the signatures of
 // B. Bloom's first method, 1970).
 //
-// Slots stand in buckets of seven, each with a counter of the keys that found it full and went on to the next one, so
-// that a search knows where to end, and a removal leaves nothing behind (N. Bronson, X. Shi, "Open-sourcing F14", 2019,
-// has such counters). Searching for an absent key compares about 9 fingerprints of b bits at full load, and each agrees
-// by chance once in 2^b - 1 times. Beside a Bloom filter of as many bits a key:
+// Slots form buckets of seven, each with a counter of the keys that found it full and moved on to the next one, so that
+// a search knows where to end, and a removal leaves no tombstone (N. Bronson, X. Shi, "Open-sourcing F14", 2019, has
+// such counters). Searching for an absent key compares about 9 fingerprints of b bits at full load, and each matches by
+// chance once in 2^b - 1 times. Compared with a Bloom filter of as many bits a key:
 //
 // | bits | keys of the capacity | bits a key | rate     | Bloom's rate |
 // |------|----------------------|------------|----------|--------------|
@@ -13,10 +13,10 @@
 // | 8    | half                 | 24.4       | 1.0 %    | 0.0008 %     |
 // | 16   | all                  | 24.4       | 0.013 %  | 0.0008 %     |
 //
-// So it is for sets that change: where keys are only added, BloomFilter takes fewer bits.
+// So use it for sets that change: if keys are only added, BloomFilter takes fewer bits.
 //
-// Every Add takes a slot, also of a key that is there: as often as it was added it can be removed. Removing a key that
-// was never added may remove another of the same fingerprint, which is the one way to a false negative.
+// Every Add takes a slot, also for a key that is present: it can be removed as often as it was added. Removing a key
+// that was never added may remove another one of the same fingerprint, which is the only cause of false negatives.
 //
 // A value that can be moved. Not safe for concurrent use while it is changed.
 #pragma once

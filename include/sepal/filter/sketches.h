@@ -1,9 +1,9 @@
-// Sketches: how often, and how many different, in a fixed number of bytes.
+// Sketches: how often a key came, and how many different keys came, in a fixed number of bytes.
 //
 // - `CountMinSketch`: how often each key came (G. Cormode, S. Muthukrishnan, "An improved data stream summary: the
-//   count-min sketch and its applications", 2005). An estimate is never too small, and with the chance 1 - `chance` at
-//   most `error` times the sum of all counts too large. Keys whose estimate passes a share of that sum are the heavy
-//   hitters.
+//   count-min sketch and its applications", 2005). An estimate is never too small, and with a probability of 1 -
+//   `chance` it is too large by at most `error` times the sum of all counts. Keys whose estimate exceeds a given share
+//   of that sum are the heavy hitters.
 // - `HyperLogLog`: how many different keys came (P. Flajolet et al., "HyperLogLog", 2007; estimator of O. Ertl, "New
 //   cardinality estimation algorithms for HyperLogLog sketches", 2017). The standard error is 1.04 / sqrt(2^precision):
 //   0.81 % for 14, in 16 KiB.

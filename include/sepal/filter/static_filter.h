@@ -3,9 +3,9 @@
 // combine by exclusive or to its fingerprint of 8 or 16 bits.
 //
 // The rate is 2^-8 (0.39 %) in about 9 bits a key, or 2^-16 (0.0015 %) in about 18: a Bloom filter of the same rates
-// takes 11.5 and 23. Three cache misses a query. Small sets take more bits. Nothing can be added.
+// takes 11.5 and 23. A query costs three cache misses. Small sets take more bits. Nothing can be added.
 //
-// Building takes about 45 bytes a key of memory for a while.
+// Building temporarily takes about 45 bytes of memory a key.
 //
 // A value that can be moved. Safe for concurrent reading.
 #pragma once
@@ -23,11 +23,11 @@ namespace sepal::filters {
 
 class SEPAL_EXPORT StaticFilter {
  public:
-  // Of keys in any order, each as often as it likes. InvalidArgument for no keys, or unless `fingerprint_bits` is 8 or
-  // 16.
+  // Builds the filter of `keys`, in any order and with any repetitions. InvalidArgument for no keys, or unless
+  // `fingerprint_bits` is 8 or 16.
   static absl::StatusOr<StaticFilter> Build(std::span<const std::string_view> keys, int fingerprint_bits = 8,
                                             uint64_t seed = 0);
-  // The same from KeyHash(key, seed) of each.
+  // The same from KeyHash(key, seed) of each key.
   static absl::StatusOr<StaticFilter> BuildFromHashes(std::vector<uint64_t> hashes, int fingerprint_bits = 8,
                                                       uint64_t seed = 0);
 

@@ -1,7 +1,7 @@
-// A file system that wraps another one and fails where a test says. Every call that can fail is numbered from 1, in the
-// order in which calls begin, so that a test can fail the k-th call for every k.
+// A file system that wraps another one and fails the calls that a test selects. Every call that can fail is numbered
+// from 1, in the order in which calls begin, so that a test can fail the k-th call for every k.
 //
-// If the wrapped file system is the in-memory one, a failed `Sync` makes what it should have covered lost
+// If the wrapped file system is the in-memory one, a failed `Sync` loses the bytes that it should have covered
 // (UnsyncedLoser). Stores into a mapping are not numbered and do not fail. Safe for concurrent use.
 #pragma once
 
@@ -70,7 +70,7 @@ enum class Fault : uint8_t {
   kFailAfter,     // Internal, after the call has taken effect
 };
 
-// Says which calls fail, and how.
+// Which calls fail, and how.
 struct FaultRule {
   Fault fault = Fault::kIoError;
   std::optional<FileOp> op = {};   // any if not set
@@ -91,11 +91,11 @@ class FaultFileSystem final : public FileSystem {
 
   // Applies the rule to calls that begin later. Rules are checked in order, and the first fault counts.
   void Inject(FaultRule rule);
-  // The same with a function, which is called before the rules are checked, for one call at a time: while it runs no
-  // other call begins. It must not call this file system.
+  // The same with a function, which is called before the rules are checked, for one call at a time: no other call
+  // begins while it runs. It must not call this file system.
   void SetDecider(Decider decider);
-  // A function that is called for each call before that is numbered, by several threads at once and with no lock held:
-  // the call is held until it returns, and others go on meanwhile. It must not call this file system.
+  // Sets a function that runs before each call is numbered, in several threads at once and with no lock held: it delays
+  // the call until it returns, while others continue. It must not call this file system.
   void SetHold(Hold hold);
   // Removes all rules, the decider and the hold.
   void Clear();

@@ -3,9 +3,9 @@
 // It keeps the durable state of bytes (memory_node.h) and of names apart from the current one, so that `Crash` can
 // leave any state that the contract allows. The outcome depends only on the calls and the seed.
 //
-// Several clients may have one store, as processes of several machines have: `AnotherClient`. A client that takes a
-// lock over fences the one that held it (DirectoryLock has the law), and without the capability `outlives_process` a
-// client that dies, or is fenced, loses of each file that it was writing a suffix of what no sync had covered.
+// Several clients may share one store, like processes on several machines: `AnotherClient`. A client that takes a lock
+// over fences the former holder (see DirectoryLock). Without the capability `outlives_process`, a client that dies or
+// is fenced loses, of each file that it was writing, a suffix of the unsynced bytes.
 //
 // Safe for concurrent use. Handles may outlive it. Memory: one copy of each file, and unsynced sectors twice.
 #pragma once
@@ -23,7 +23,7 @@ namespace sepal {
 
 enum class CrashMode : uint8_t {
   // The process dies, with every client in it: everything that was written stays, and stays unsynced. Without the
-  // capability `outlives_process` a suffix of what was not synced is lost, which the seed chooses.
+  // capability `outlives_process` a suffix of the unsynced bytes is lost, which the seed chooses.
   kKillProcess,
   kLoseUnsynced,  // power is lost, and with it everything that was not synced
   // Power is lost: any subset of the unsynced sectors and name changes persists, with any size in between. Without the
@@ -31,8 +31,8 @@ enum class CrashMode : uint8_t {
   kAnySubset,
 };
 
-// A second interface of the in-memory file system's files and directories, for fault injection. It marks everything
-// unsynced as clean without making it durable, as the page cache does after a failed sync. Later syncs do not cover it.
+// A second interface of the in-memory file system's files and directories, for fault injection. It marks unsynced bytes
+// as clean without making them durable, as the page cache does after a failed sync. Later syncs do not cover them.
 class UnsyncedLoser {
  public:
   virtual ~UnsyncedLoser() = default;
@@ -55,16 +55,17 @@ class MemoryFileSystem final : public FileSystem {
   // the file, and no lock is held.
   void Crash(CrashMode mode, uint64_t seed = 0);
 
-  // Another client of the same store: its handles die with it alone, and its locks are its own.
+  // Returns another client of the same store, with its own locks; its handles die only with it.
   MemoryFileSystem AnotherClient() const;
-  // This client dies: every later call on its handles fails, its locks are free, and what it had not sent is lost. Each
-  // client that is opened then lives, this one too.
+  // Simulates the death of this client: every later call on its handles fails, its locks are free, and bytes that it
+  // had not sent are lost. Directories that are opened afterwards work, also those of this client.
   void KillClient(uint64_t seed = 0);
-  // This client's locks are free for others, as if it had slept for longer than a lease. Who takes one fences it.
+  // Makes this client's locks free for others, as if it had slept for longer than a lease. A client that takes one
+  // fences it.
   void ExpireLocks();
 
-  // While it is set, what a client removes can be read by others that have it open, as on a store that keeps removed
-  // files for a time. At first it is not.
+  // While it is set, files that a client removes can be read by others that have them open, as on a store that keeps
+  // removed files for a time. It is not set at first.
   void KeepRemoved(bool keep);
 
   // Returns an independent disk with the current state of this one, unsynced data included; no file is open on it and
@@ -73,12 +74,12 @@ class MemoryFileSystem final : public FileSystem {
   // A hash of all names and contents, as a reader sees them.
   uint64_t Fingerprint() const;
 
-  // Sets the size of the disk, which is unlimited at first. It may be set below what is in use.
+  // Sets the size of the disk, which is unlimited at first. It may be less than the bytes in use.
   void SetCapacity(uint64_t bytes);
   uint64_t UsedBytes() const;
 
-  // For tests; `path` is `directory/name`. What WriteFileContents writes is durable at once, with its name; it creates
-  // missing directories.
+  // For tests; `path` is `directory/name`. WriteFileContents creates missing directories; the name and the bytes are
+  // durable at once.
   absl::StatusOr<std::string> ReadFileContents(std::string_view path) const;
   absl::Status WriteFileContents(std::string_view path, std::string_view contents);
   // Flips one bit (0 to 7) of the byte at `offset`, as a disk fault would.

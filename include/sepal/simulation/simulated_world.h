@@ -10,9 +10,8 @@
 // there is such work, and those of `Spawn`. No other thread may use the world, and code inside it must not start a
 // `Thread` of its own.
 //
-// Time is virtual: it advances when a thread asks for it (by 1 us for each call) and, when every thread waits, it jumps
-// to the earliest deadline. If there is none, that is a deadlock, and the process stops with a list of the waiting
-// threads.
+// Time is virtual: it advances by 1 us each time a thread reads the clock, and when every thread waits, it jumps to the
+// earliest deadline. If there is none, that is a deadlock, and the process stops with a list of the waiting threads.
 //
 // Everything that the threads use must outlive the world. A switch costs a few microseconds.
 #pragma once
@@ -39,9 +38,8 @@ struct SimulationOptions {
   uint64_t priority_points = 2000;
   // Above 0: one operation in this many (an operation begins with `BeginOperation`; a worker's piece of work is one) is
   // parked at one of its points: it stays there while others pass up to `longest_park` points, or until no other thread
-  // can run. The point and the duration are drawn so that each power of two is equally likely: the few steps of a short
-  // operation are hit as surely as the many of a long one, and one other operation, or very many, fit between two of
-  // them.
+  // can run. The point and the duration are drawn so that each power of two is equally likely: steps of short
+  // operations are parked as often as those of long ones, and one other operation, or very many, run between two steps.
   uint32_t park_one_in = 0;
   uint64_t longest_park = 1 << 14;
   // Also switch at points inside locks.
@@ -54,7 +52,7 @@ class SimulatedWorld final : public Executor, public Clock {
   // The calling thread becomes the first simulated thread, and must also destroy the world.
   explicit SimulatedWorld(SimulationOptions options);
   explicit SimulatedWorld(uint64_t seed) : SimulatedWorld(SimulationOptions{.seed = seed}) {}
-  // Runs everything to its end. A thread that still waits then is a deadlock.
+  // Runs all threads to their end. A thread that still waits then is a deadlock.
   ~SimulatedWorld() override;
   SimulatedWorld(const SimulatedWorld&) = delete;
   SimulatedWorld& operator=(const SimulatedWorld&) = delete;

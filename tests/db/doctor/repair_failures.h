@@ -15,7 +15,7 @@ enum class Failing : uint8_t {
   kForGood,  // that call and all behind it: the process dies there
 };
 
-// Whatever comes of a failure, another repair gives what one without failures gives. Works on copies of the disk.
+// After any failure, another repair must give the same result as one without failures. Works on copies of the disk.
 inline void ExpectRepairSurvives(const TestDatabase& database, Failing failing) {
   const MemoryFileSystem disk = database.memory.Clone();
   Entries expected;

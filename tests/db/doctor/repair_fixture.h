@@ -23,7 +23,7 @@ class RepairSalvageTest : public EngineTest {
   // The database is made by each test.
   void SetUp() override { database.tuning.manifest_limit_bytes = uint64_t{1} << 20; }
 
-  // What a process leaves that is killed now.
+  // The state that a process leaves if it is killed now.
   void Kill() { database.memory.Crash(CrashMode::kKillProcess, 0), database.db.reset(); }
   std::vector<std::string> Files(std::string_view directory = "/db") { return FilesIn(&database.memory, directory); }
   // The last file whose name holds `part`.

@@ -1,4 +1,4 @@
-// A filter for tests: a value is refused whose first letter is in the epoch. Epochs must only grow.
+// A filter for tests: it refuses a value whose first letter is in the epoch. Epochs must only grow.
 #pragma once
 
 #include <memory>

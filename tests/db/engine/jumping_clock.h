@@ -1,4 +1,4 @@
-// A clock whose wall time is set by the test; what it measures is the base's.
+// A clock whose wall time is set by the test; its monotonic time is the base's.
 #pragma once
 
 #include <atomic>

@@ -121,7 +121,7 @@ class FaultyStream final : public SyncChannel {
   bool ended_ = false;
 };
 
-// What was written to a stream, to be read again.
+// The bytes that were written to a stream, to be read again.
 class TapeStream final : public SyncChannel {
  public:
   absl::Status Read(char* to, size_t size) override {

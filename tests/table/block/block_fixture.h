@@ -1,4 +1,4 @@
-// Entries of many shapes, blocks of them, and bytes laid out as the readers may expect.
+// Entries of many shapes, blocks of them, and bytes aligned as the readers require.
 #pragma once
 
 #include <algorithm>

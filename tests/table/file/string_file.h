@@ -15,7 +15,7 @@
 
 namespace sepal {
 
-// Collects what is written. `append_status` is what the next appends return.
+// Collects the written bytes. `append_status` is the result of the next appends.
 class StringWritableFile final : public WritableFile {
  public:
   absl::Status Append(std::string_view bytes) override {
@@ -32,7 +32,7 @@ class StringWritableFile final : public WritableFile {
   }
   absl::Status Allocate(uint64_t offset, uint64_t length) override {
     ++allocations;
-    // A call that fails has got a part.
+    // A call that fails has written a part.
     if (offset <= allocated) allocated = std::max(allocated, offset + (allocate_status.ok() ? length : length / 2));
     return allocate_status;
   }
@@ -60,7 +60,7 @@ class StringWritableFile final : public WritableFile {
   std::vector<std::pair<uint64_t, uint64_t>> sync_ranges;
 };
 
-// What happens to reads of a StringReadableFile; shared by the test and the file, which the reader under test owns.
+// The faults of a StringReadableFile's reads; shared by the test and the file, which the reader under test owns.
 struct ReadFaults {
   // Returned by every read that touches [from, to), but for the first `well` reads of all.
   absl::Status status;

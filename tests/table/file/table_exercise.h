@@ -1,4 +1,4 @@
-// Everything that can be asked of a table whose bytes may be damaged or hostile. Answers must be right, or DataLoss.
+// All calls on a table whose bytes may be damaged or hostile. Results must be right, or DataLoss.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace sepal {
 
-// Whether a failure is one that damaged bytes may have.
+// Whether damaged bytes may cause this failure.
 inline bool IsDamage(const absl::Status& status) { return status.code() == absl::StatusCode::kDataLoss; }
 
 // Lookups of `entries` and of keys beside them, scans of both directions and all kinds. With `entries` null the answers

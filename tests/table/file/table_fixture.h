@@ -75,7 +75,7 @@ inline std::string WriteTable(const TableWriterOptions& options, const std::vect
   return file.contents;
 }
 
-// A cache with what it stands on.
+// A cache with the objects that it needs.
 struct TestCache {
   // With `epochs`, lookups need a guard of it.
   explicit TestCache(size_t limit, EpochDomain* epochs = nullptr) : budget(limit), cache(&budget, 4096, epochs) {}
@@ -112,7 +112,7 @@ inline LookupKey TestLookupKey(std::string_view user_key, SequenceNumber visible
       .user_key = user_key, .hash = HashKey(user_key, kTestHashSeed), .hash_seed = kTestHashSeed, .visible = visible};
 }
 
-// What a lookup of `user_key` as of `visible` is to find; null if nothing.
+// The expected result of a lookup of `user_key` as of `visible`; null if nothing.
 inline const TestEntry* FindInModel(const std::vector<TestEntry>& entries, KeyOrder order, std::string_view user_key,
                                     SequenceNumber visible) {
   const InternalKeyView target{user_key, SeekTrailer(visible)};

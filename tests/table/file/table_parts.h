@@ -1,5 +1,5 @@
-// A table taken apart into its units, to be changed and put together again with good checksums: what only a faulty or
-// hostile writer makes. Tables of tests: bytewise keys, nothing compressed, with a guard.
+// A table taken apart into its units, to be changed and put together again with good checksums, as only a faulty or
+// hostile writer would make it. Tables of tests: bytewise keys, nothing compressed, with a guard.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace sepal {
 
-// What an index page says of one unit below it.
+// The entry of an index page for one unit below it.
 struct IndexItem {
   Separator separator;
   BlockHandle handle;
@@ -68,7 +68,7 @@ struct LeafLanes {
   bool Holds(std::string_view user_key) const {
     return (!after.has_value() || user_key > *after) && user_key <= through;
   }
-  // For every key each lane says "absent" now. False where that changed nothing.
+  // Makes every lane answer "absent" for every key. False if that changed nothing.
   bool Blank(std::string* contents) const {
     const std::string before = *contents;
     for (const Place& lane : lanes) contents->replace(lane.offset, lane.size, lane.size, '\0');

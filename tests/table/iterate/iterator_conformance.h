@@ -71,7 +71,7 @@ inline std::vector<TestEntry> PlainTestEntries(KeyOrder order, size_t count, Val
   return entries;
 }
 
-// An iterator beside the model of it: every move is made on both and compared. Targets are lent only for the call.
+// An iterator beside its model: every move is made on both and compared. Targets are valid only during the call.
 class CheckedIterator {
  public:
   CheckedIterator(KeyOrder order, const std::vector<TestEntry>& entries, std::unique_ptr<InternalIterator> iterator)

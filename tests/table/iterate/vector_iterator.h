@@ -1,7 +1,7 @@
 // Entries in a vector as an InternalIterator, for tests.
 //
-// Scribbles: what an entry's views point to is overwritten as soon as the iterator moves, so that nobody gets away with
-// a stale view. Can be told to fail.
+// Scribbles: the bytes of an entry's views are overwritten as soon as the iterator moves, so that the use of a stale
+// view is detected. Can be made to fail.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A file system that the engine meets through the C interface: a table of functions over another one.
+// A file system that the engine uses through the C interface: a table of functions over another one.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace sepal {
 
 class FileSystemThroughC {
  public:
-  // `change` may take calls away, or put others in their place.
+  // `change` may remove calls, or replace them.
   explicit FileSystemThroughC(
       FileSystem* base, const std::function<void(sepal_filesystem_t*)>& change = [](sepal_filesystem_t*) {})
       : env_(sepal_create_default_env()) {

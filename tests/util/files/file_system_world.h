@@ -1,4 +1,4 @@
-// What a test of any file system needs: the file system with an empty directory to work in, and its clients.
+// The fixture of tests of any file system: the file system with an empty directory, and its clients.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class FileSystemConformanceTest : public testing::TestWithParam<WorldKind> {
     for (const DirectoryEntry& entry : Entries()) names.push_back(entry.name);
     return names;
   }
-  // The code is right and the message names the thing.
+  // Checks that the code is right and that the message names the object.
   static void ExpectError(const absl::Status& status, absl::StatusCode code, std::string_view name) {
     EXPECT_EQ(status.code(), code) << status.ToString();
     EXPECT_THAT(std::string(ToStd(status.message())), ::testing::HasSubstr(std::string(name)));

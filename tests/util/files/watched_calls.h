@@ -1,8 +1,8 @@
-// Chosen system calls of one piece of work fail, come short, or are interrupted.
+// Makes chosen system calls of one piece of work fail, come short, or be interrupted.
 //
 // The work runs in a thread of its own, whose system call filter holds each call of the chosen kinds until the calling
-// thread, the judge, has said what becomes of it. A judge may look at and write what the arguments point to. It takes
-// no lock that the work may hold at the call. The filter ends with the thread.
+// thread, the judge, has decided its result. A judge may read and write the memory of the arguments. It takes no lock
+// that the work may hold at the call. The filter ends with the thread.
 #pragma once
 
 #include <linux/filter.h>
@@ -29,12 +29,12 @@
 
 namespace sepal {
 
-// What a call gets instead of the kernel's answer.
+// The result of a call in place of the kernel's.
 struct CallAnswer {
   int error = 0;
   int64_t value = 0;
 };
-// Nothing: the call goes on to the kernel.
+// Unset: the kernel handles the call.
 using CallJudge = std::function<std::optional<CallAnswer>(const seccomp_data&)>;
 
 // Whether a call's first argument is the descriptor of a log's ring. A log whose ring's length cannot be synced does
@@ -48,8 +48,8 @@ inline bool IsOfARing(const seccomp_data& call) {
 
 namespace watched_calls_internal {
 
-// Watches `numbers` from now on, in this thread; returns what the judge listens at, not valid where filters are not
-// permitted. Of mmap, which allocators need too, only the shared mappings.
+// Watches `numbers` from now on, in this thread; returns the judge's descriptor, which is invalid if filters are not
+// permitted. Of mmap, which allocators need too, only shared mappings are watched.
 inline UniqueFd Watch(std::initializer_list<long> numbers) {
   std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
   for (const long number : numbers) {

@@ -1,4 +1,4 @@
-// What the system says of a page.
+// The system's state of a page.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// An executor that does nothing until it is told: a test decides what happens when.
+// An executor that runs work only on request, so that a test decides the order.
 #pragma once
 
 #include <deque>

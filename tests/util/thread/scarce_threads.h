@@ -1,4 +1,4 @@
-// A system that gives no threads, or few.
+// Simulates a system that grants no threads, or few.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace sepal {
 
-// While it lives, a new thread of this process takes a stack of so many bytes.
+// During its life, a new thread of this process takes a stack of so many bytes.
 class StackSize {
  public:
   explicit StackSize(size_t bytes) {
@@ -28,7 +28,7 @@ class StackSize {
   pthread_attr_t before_;
 };
 
-// While it lives, the system has no thread to give: no address space holds such a stack.
+// During its life, the system grants no thread: no address space has room for such a stack.
 class NoThreads : StackSize {
  public:
   NoThreads() : StackSize(size_t{1} << 47) {}

@@ -1,4 +1,4 @@
-// A directory that passes every call on that a log or a manifest needs, for tests to change some of them.
+// A directory that forwards every call that a log or a manifest needs, for tests to change some of them.
 #pragma once
 
 #include <memory>

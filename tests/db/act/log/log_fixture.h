@@ -1,5 +1,5 @@
-// What tests of the write-ahead log share: a directory whose calls can fail and whose power can go, and what recovery
-// delivers of it.
+// The fixture of tests of the write-ahead log: a directory whose calls can fail and whose power can be lost, and the
+// batches that recovery delivers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class LogFixture : public testing::Test {
 
   explicit LogFixture(MemoryFileSystem memory = MemoryFileSystem()) : memory_(std::move(memory)) { Reopen(); }
 
-  // As a process does that has just begun.
+  // Recovers like a process that has just started.
   void Reopen() {
     auto directory = faults_.OpenDirectory("db", true);
     ASSERT_TRUE(directory.ok()) << directory.status();

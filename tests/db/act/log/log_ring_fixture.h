@@ -1,4 +1,5 @@
-// What tests of the log's ring share: a log that goes through one, and what must be there after its process died.
+// The fixture of tests of the log's ring: a log with a ring, and the batches that must survive the death of its
+// process.
 #pragma once
 
 #include <gtest/gtest.h>

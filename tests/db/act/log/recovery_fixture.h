@@ -1,5 +1,5 @@
-// What tests of recovery and salvage share: logs and manifests of good checksums that no writer of ours need have made,
-// work each of whose file calls fails once, and files that change while they are read.
+// The fixture of tests of recovery and salvage: logs and manifests with good checksums that no writer of ours need have
+// made, work in which each file call fails once, and files that change while they are read.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace sepal {
 
-// A directory in which reading is no steady thing: `on_read` may change, and shorten, what each read gives.
+// A directory with unstable reads: `on_read` may change, and shorten, the result of each read.
 class UnsteadyDirectory final : public PassingDirectory {
  public:
   // `bytes` are those at `offset` of the file `name`.
@@ -116,7 +116,7 @@ class RecoveryFixture : public LogFixture {
         gaps);
   }
 
-  // Each file call of `work`, which goes well without faults, fails once; the error comes through.
+  // Each file call of `work`, which succeeds without faults, fails once; `work` must return the error.
   void FailEachCall(const std::function<absl::Status()>& work) {
     const uint64_t before = faults_.CallCount();
     ASSERT_TRUE(work().ok()) << work();
@@ -129,7 +129,7 @@ class RecoveryFixture : public LogFixture {
       EXPECT_TRUE(absl::IsInternal(status)) << "call " << skip << " of " << calls << ": " << status;
     }
   }
-  // The same where the caller may do without what could not be read, but is not misled.
+  // The same if the caller may ignore unreadable data, but must not be misled.
   void FailEachCallSoftly(const std::function<absl::Status()>& work) {
     const uint64_t before = faults_.CallCount();
     ASSERT_TRUE(work().ok());
@@ -143,7 +143,7 @@ class RecoveryFixture : public LogFixture {
   }
 };
 
-// What is made of a manifest's records.
+// The result of reading a manifest's records.
 class ManifestRecords {
  public:
   explicit ManifestRecords(uint64_t number) : bytes_(ManifestHeader{FileNumber(number), 1}.Encode()) {

@@ -1,4 +1,4 @@
-// The versions of one key, and what a reader makes of them.
+// The versions of one key, and a reader's result.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ inline KeyEntry VersionOf(uint64_t sequence, ValueKind kind, std::string payload
   return {PackTrailer(SequenceNumber(sequence), kind), std::move(payload)};
 }
 
-// What a reader at `visible` finds, each version being asked for as a Get does. `clock` may be null if none expires.
+// Returns the result of a reader at `visible`, which asks for each version like a Get. `clock` may be null if none
+// expires.
 inline std::optional<std::string> SeenAt(const KeyEntries& versions, uint64_t visible, const MergeOperator& merge,
                                          ReadClock* clock) {
   OperandChain chain(clock);

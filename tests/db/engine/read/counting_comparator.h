@@ -1,4 +1,4 @@
-// The bytewise order under another name, which counts how often it is asked.
+// The bytewise order under another name, which counts its calls.
 #pragma once
 
 #include <cstdint>

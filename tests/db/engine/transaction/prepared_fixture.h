@@ -35,7 +35,7 @@ class PreparedTest : public EngineTest {
     return names;
   }
   std::vector<std::string> Names() { return NamesIn(db()); }
-  // Prepares one that puts `key`, and lets its object go.
+  // Prepares a transaction that puts `key`, and destroys its object.
   void PrepareOne(std::string_view name, std::string_view key = "a", std::string_view value = "1") {
     const std::unique_ptr<Transaction> txn = Begin();
     ASSERT_OK(txn->Put(key, value));

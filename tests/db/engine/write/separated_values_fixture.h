@@ -1,4 +1,4 @@
-// A small database that keeps values of 100 bytes and more apart.
+// A small database that stores values of 100 bytes and more in value files.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ namespace sepal {
 
 inline constexpr uint64_t kTestChunk = 64 << 10;
 
-// Bytes of a value that its seed makes, which differ from one place to the next.
+// Bytes of a value, made from its seed, which differ from place to place.
 inline char MadeByte(uint64_t seed, uint64_t at) {
   return static_cast<char>(Mix64(seed * 0x9e3779b97f4a7c15 + at / 8) >> (at % 8 * 8));
 }
@@ -30,7 +30,7 @@ inline std::string Made(uint64_t seed, uint64_t at, uint64_t bytes) {
   return made;
 }
 
-// Gives `bytes` of what the seed makes, at most `most` at a time.
+// Returns `bytes` of the seed's bytes, at most `most` at a time.
 class MadeSource final : public ValueSource {
  public:
   MadeSource(uint64_t seed, uint64_t bytes, size_t most = SIZE_MAX) : seed_(seed), bytes_(bytes), most_(most) {}

@@ -1,4 +1,4 @@
-// What tests of memtables share: entries are added and found as the engine does it.
+// The fixture of tests of memtables: entries are added and found like in the engine.
 #pragma once
 
 #include <optional>

@@ -50,7 +50,8 @@ inline std::vector<uint64_t> NaiveNumbers(const KeyOrder& order, const NaiveDele
   return numbers;
 }
 
-inline uint64_t NaiveCovering(const KeyOrder& order, const NaiveDeletes& deletes, std::string_view key, uint64_t visible) {
+inline uint64_t NaiveCovering(const KeyOrder& order, const NaiveDeletes& deletes, std::string_view key,
+                              uint64_t visible) {
   for (const uint64_t number : NaiveNumbers(order, deletes, key)) {
     if (number <= visible) return number;
   }
@@ -74,7 +75,7 @@ inline std::vector<std::string> Universe(const std::string& shared, size_t kind)
 
 // Deletes with the numbers 1, 2, ..., whose borders are keys of the universe.
 inline NaiveDeletes RandomDeletes(Random* random, const KeyOrder& order, const std::vector<std::string>& universe,
-                           uint64_t count) {
+                                  uint64_t count) {
   NaiveDeletes deletes;
   while (deletes.size() < count) {
     NaiveDelete d{.begin = universe[random->Uniform(universe.size())], .end = std::nullopt, .sequence = 0};
@@ -160,7 +161,7 @@ inline void ExpectWellFormed(const KeyOrder& order, const RangeTombstones& list)
   EXPECT_EQ(list.highest_sequence(), highest);
 }
 
-// What readers at `readers` are told about every key of the universe.
+// The results of readers at `readers` for every key of the universe.
 template <class List>
 void ExpectCovers(const KeyOrder& order, const List& list, const NaiveDeletes& deletes,
                   const std::vector<std::string>& keys, const std::vector<uint64_t>& readers) {
@@ -202,7 +203,7 @@ void ForEachUniverse(uint64_t seed, int rounds, Check check) {
     const KeyOrder order = round % 3 == 2 ? FallingOrder() : KeyOrder();
     const std::string shared = round % 2 == 0 ? "" : std::string(1 + random.Uniform(12), 'p');
     const std::vector<std::string> universe = Universe(shared, static_cast<size_t>(round));
-    // The deletes' own keys often all begin with what is shared, and keys that do not are asked for as well.
+    // The deletes' own keys often share a prefix, and keys without it are looked up as well.
     std::vector<std::string> borders = universe;
     if (!random.OneIn(3)) std::erase_if(borders, [&](const std::string& k) { return !k.starts_with(shared); });
     check(order, universe, borders, &random);
