@@ -47,8 +47,8 @@ struct TableMetadata {
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
-  // Whether a compaction without snapshots wrote the table as the oldest one of its keys: then it needs all versions of a
-  // key that it holds, such as operands over a value that no compaction folds. Not in the manifest.
+  // Whether a compaction without snapshots wrote the table as the oldest one of its keys: then it needs all versions of
+  // a key that it holds, such as operands over a value that no compaction folds. Not in the manifest.
   bool needs_all_versions = false;
   // The tombstones of a table of range tombstones. Not in the manifest: null for a table of an earlier opening.
   std::shared_ptr<const RangeTombstones> range_tombstones = nullptr;

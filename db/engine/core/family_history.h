@@ -1,9 +1,9 @@
 // How far back one family can be read.
 //
 // Law: a job drops only versions that no reader at or above the floor sees, and raises the floor before it reads the
-// list of snapshots; the moment of a reader of the past is listed (Hold) only if it is not below the floor, and no floor
-// is raised meanwhile. So either the job keeps the versions that the reader sees, or the reader is refused, and no
-// moment is listed of which a version may have been dropped.
+// list of snapshots; the moment of a reader of the past is listed (Hold) only if it is not below the floor, and no
+// floor is raised meanwhile. So either the job keeps the versions that the reader sees, or the reader is refused, and
+// no moment is listed of which a version may have been dropped.
 //
 // Safe for concurrent use.
 #pragma once

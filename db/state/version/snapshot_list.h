@@ -36,8 +36,8 @@ std::vector<SequenceNumber> SequencesOf(std::span<const KeptSnapshot> snapshots)
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
   // The snapshot keeps `owner` alive, and `owner` identifies its database. In a forked child it is not listed. `views`:
-  // the state that it shows, unless that is the database's newest state; it keeps them alive too. `only`: the family that
-  // is read at it, unless it is for all.
+  // the state that it shows, unless that is the database's newest state; it keeps them alive too. `only`: the family
+  // that is read at it, unless it is for all.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner,
                                        std::shared_ptr<const JointView> views = nullptr,
                                        std::optional<ColumnFamilyId> only = std::nullopt);
