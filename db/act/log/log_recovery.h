@@ -15,8 +15,8 @@
 // Nothing is written. Works beside a live writer, where a file may disappear (NotFound, or DataLoss for a log that is
 // missing in the line): the caller then starts again from the manifest.
 //
-// Cost: one sequential read with a window of 1 MiB, and at the end of a log that goes through a ring some reads of
-// that; memory for the largest batch.
+// Cost: one sequential read with a window of 1 MiB, far away of 4 MiB, and at the end of a log that goes through a ring
+// some reads of that; memory for the largest batch.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,9 @@ struct LogRecoveryOptions {
   // Asked about each batch before it is delivered. DataLoss: what the batch refers to is not there, so that its place
   // is a bad one; other errors end the recovery. Null: batches refer to nothing.
   std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
+  // What the directory held as the logs were listed, behind the manifest: what was begun since is left out. None: it
+  // may be that the manifest needs a log that was begun since.
+  std::optional<std::span<const DirectoryEntry>> listing = {};
   // Of a reader that goes on where an earlier recovery ended: what lies before is not read again.
   std::optional<LogPlace> from = {};
   // Look at every byte behind a bad place of the last log for proof that it was durable. If not, such a place is taken

@@ -24,7 +24,8 @@ namespace sepal {
 struct ReaderPosition {
   ManifestRecovery manifest;
   ManifestState state;
-  std::optional<LogPlace> place;  // none: the logs held nothing
+  std::optional<LogPlace> place;          // none: the logs held nothing
+  std::vector<DirectoryEntry> log_files;  // logs and rings, as they were last listed
 };
 
 // What a reader has ever seen.
@@ -68,6 +69,10 @@ class CatchingUp {
   size_t MostOpen() const;
   absl::Status TakeLogs();
   bool MayGoOn() const;
+  // `goes_on`: from the place of the position.
+  absl::StatusOr<std::vector<LogFile>> FindLogs(bool goes_on);
+  // Whether the logs that were listed before can be all that there are.
+  bool MayKnowLogs() const;
   // False: the logs do not go on from `from`.
   absl::StatusOr<bool> ReplayLogs(const std::vector<LogFile>& logs, std::optional<LogPlace> from);
   Replay::Options HowToReplay(bool goes_on);
