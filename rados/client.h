@@ -84,8 +84,6 @@ class Client {
   void Bury(const std::string& space, const Entry& entry, uint64_t objects);
   // Ends it for all that were removed.
   absl::Status AwaitBurials();
-  // How many bytes there are, told by the file's objects.
-  absl::StatusOr<uint64_t> Measure(rados_ioctx_t io, const Entry& entry, std::string_view what);
   // Removes the objects from `first` up to `end`, and where the size is unknown also those behind, which a client that
   // died may have left.
   absl::Status RemoveObjects(rados_ioctx_t io, const Entry& entry, uint64_t first, uint64_t end);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "rados/lock.h"
 #include "rados/open_files.h"
+#include "rados/size_query.h"
 #include "util/base/status.h"
 #include "util/files/paths.h"
 
@@ -51,6 +54,13 @@ class RadosDirectory final : public Directory {
   absl::StatusOr<uint64_t> FreeBytes() override { return space_->client().FreeBytes().value_or(UINT64_MAX); }
 
  private:
+  // A file whose size is on its way, where the index does not have it.
+  struct AskedFile {
+    Entry entry;
+    std::shared_ptr<File> file;
+    std::unique_ptr<SizeQuery> size;  // null: it is known
+  };
+  absl::StatusOr<AskedFile> Ask(std::string_view name, const Entry& entry, uint64_t known_bytes);
   std::string PathOf(std::string_view name) const { return absl::StrCat(path_, "/", ToAbsl(name)); }
   // `size`: -1 for a file that is going to be written.
   absl::StatusOr<Entry> Create(std::string_view name, int64_t size, FileUse use = {});
@@ -77,10 +87,27 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> RadosDirectory::OpenForRead(std::s
   if (mode == ReadMode::kDirect) {
     return absl::UnimplementedError(absl::StrCat(PathOf(name), ": open: no direct reads on RADOS"));
   }
-  ASSIGN_OR_RETURN(const Entry entry, space_->Look(name));
+  AskedFile asked;
+  if (const std::optional<Space::Growing> growing = space_->FindGrowing(name); growing.has_value()) {
+    ASSIGN_OR_RETURN(asked, Ask(name, growing->entry, growing->bytes));
+  }
+  const absl::StatusOr<Entry> looked = space_->Look(name);
+  if (!looked.ok() || looked->size >= 0) space_->ForgetGrowing(name);
+  ASSIGN_OR_RETURN(const Entry entry, looked);
+  if (asked.file == nullptr || asked.entry != entry) {
+    asked = {};  // the file goes, if nobody else has it, and is made anew with what the index has of it now
+    ASSIGN_OR_RETURN(asked, Ask(name, entry, 0));
+  }
+  RETURN_IF_ERROR(asked.file->LearnSize(asked.size.get()));
+  if (entry.size < 0 && asked.size != nullptr) space_->NoteGrowing(name, entry, asked.file->Size());
+  return MakeReader(std::move(asked.file), entry.size >= 0);
+}
+
+absl::StatusOr<RadosDirectory::AskedFile> RadosDirectory::Ask(std::string_view name, const Entry& entry,
+                                                              uint64_t known_bytes) {
   ASSIGN_OR_RETURN(std::shared_ptr<File> file, space_->FileOf(name, entry));
-  RETURN_IF_ERROR(file->LearnSize());
-  return MakeReader(std::move(file), entry.size >= 0);
+  std::unique_ptr<SizeQuery> size = file->AskSize(known_bytes);
+  return AskedFile{entry, std::move(file), std::move(size)};
 }
 
 absl::StatusOr<Entry> RadosDirectory::Create(std::string_view name, int64_t size, FileUse use) {
@@ -117,18 +144,33 @@ absl::StatusOr<std::unique_ptr<WritableFile>> RadosDirectory::OpenForWrite(std::
   return MakeWriter(space_, std::move(file), entry);
 }
 
+// The sizes of files that are being written are asked for together: of those that were so before beside the index, of
+// others behind it.
 absl::StatusOr<std::vector<DirectoryEntry>> RadosDirectory::List() {
-  std::vector<DirectoryEntry> entries;
+  std::map<std::string, AskedFile> asked;
+  for (const auto& [name, growing] : space_->AllGrowing()) {
+    ASSIGN_OR_RETURN(asked[name], Ask(name, growing.entry, growing.bytes));
+  }
   ASSIGN_OR_RETURN(const auto names, space_->Names());
+  for (const auto& [name, entry] : names) {
+    if (entry.size >= 0) continue;
+    AskedFile& file = asked[name];
+    if (file.file != nullptr && file.entry == entry) continue;
+    ASSIGN_OR_RETURN(file, Ask(name, entry, 0));
+  }
+  std::vector<DirectoryEntry> entries;
+  std::map<std::string, Space::Growing, std::less<>> growing;
   for (const auto& [name, entry] : names) {
     uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry.size, 0));
     if (entry.size < 0) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<File> file, space_->FileOf(name, entry));
-      RETURN_IF_ERROR(file->LearnSize());
-      size = file->Size();
+      const AskedFile& file = asked.at(name);
+      RETURN_IF_ERROR(file.file->LearnSize(file.size.get()));
+      size = file.file->Size();
+      if (file.size != nullptr) growing[name] = {entry, size};
     }
     entries.push_back({.name = name, .size_bytes = size});
   }
+  space_->SetGrowing(std::move(growing));
   return entries;
 }
 

@@ -58,24 +58,30 @@ uint64_t File::Size() {
   return size_;
 }
 
-absl::Status File::LearnSize() {
+std::unique_ptr<SizeQuery> File::AskSize(uint64_t known_bytes) {
   {
     MutexLock lock(&mutex_);
-    if (writing_ || size_known_) return absl::OkStatus();
+    if (writing_ || size_known_) return nullptr;
   }
+  return entry_.size >= 0 ? nullptr : std::make_unique<SizeQuery>(&client(), home_, entry_, known_bytes);
+}
+
+absl::Status File::LearnSize() { return LearnSize(AskSize(0).get()); }
+
+absl::Status File::LearnSize(SizeQuery* asked) {
   uint64_t size = static_cast<uint64_t>(std::max<int64_t>(entry_.size, 0));
-  if (entry_.size < 0) {
+  if (asked != nullptr) {
     const std::string what = path();
-    absl::StatusOr<uint64_t> measured = client().Measure(home_, entry_, what);
+    absl::StatusOr<uint64_t> measured = asked->Await(what);
     if (absl::IsAborted(measured.status())) {
       ASSIGN_OR_RETURN(const rados_ioctx_t io,
                        client().IoAfterFence(entry_.home.empty() ? space_->name() : entry_.home, entry_.pool));
-      measured = client().Measure(io, entry_, what);
+      measured = SizeQuery(&client(), io, entry_, 0).Await(what);
     }
     ASSIGN_OR_RETURN(size, std::move(measured));
   }
   MutexLock lock(&mutex_);
-  if (writing_) return absl::OkStatus();
+  if (writing_ || size_known_) return absl::OkStatus();
   // Another client may be writing to a file of unknown size, so that it is asked for again.
   size_known_ = entry_.size >= 0;
   size_ = size;

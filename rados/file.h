@@ -17,6 +17,7 @@
 
 #include "rados/client.h"
 #include "rados/operations.h"
+#include "rados/size_query.h"
 #include "rados/space.h"
 #include "sepal/file_system.h"
 #include "util/thread/sync.h"
@@ -37,6 +38,10 @@ class File final : public Lingering {
 
   // Asks for the size where only the objects tell it.
   absl::Status LearnSize();
+  // The same in two steps, so that other questions travel meanwhile; null: there is nothing to ask. `known_bytes`: how
+  // many it had when it was last asked, or 0.
+  std::unique_ptr<SizeQuery> AskSize(uint64_t known_bytes);
+  absl::Status LearnSize(SizeQuery* asked);
   uint64_t Size();
 
   // `use` says how long bytes may wait; `anew`: nobody has written to it yet.

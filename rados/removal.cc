@@ -13,30 +13,9 @@
 
 namespace sepal::rados {
 
-// Objects that are asked for or removed at once.
+// Objects that are removed at once.
 constexpr uint64_t kAtOnce = 8;
 constexpr uint64_t kLookAgainMicros = 1'000'000;
-
-absl::StatusOr<uint64_t> Client::Measure(rados_ioctx_t io, const Entry& entry, std::string_view what) {
-  for (uint64_t first = 0;; first += kAtOnce) {
-    std::vector<Pending> all;
-    uint64_t sizes[kAtOnce] = {};
-    time_t times[kAtOnce] = {};
-    for (uint64_t i = 0; i < kAtOnce; ++i) {
-      Pending& pending = all.emplace_back();
-      ++counts.size_queries;
-      const int code = rados_aio_stat(io, ObjectName(entry.id, first + i).c_str(), pending.get(), &sizes[i], &times[i]);
-      if (code < 0) pending.Failed(code);
-    }
-    for (uint64_t i = 0; i < kAtOnce; ++i) {
-      const int code = all[i].Await();
-      const uint64_t before = (first + i) * entry.object_bytes;
-      if (code == -ENOENT) return before;
-      if (code < 0) return Note(code, what);
-      if (sizes[i] < entry.object_bytes) return before + sizes[i];
-    }
-  }
-}
 
 absl::Status Client::RemoveObjects(rados_ioctx_t io, const Entry& entry, uint64_t first, uint64_t end) {
   const uint64_t window = entry.size >= 0 ? 0 : InFlightWrites(entry.object_bytes) + 1;

@@ -177,6 +177,33 @@ absl::StatusOr<std::shared_ptr<File>> Space::FileOf(std::string_view name, const
   });
 }
 
+std::map<std::string, Space::Growing, std::less<>> Space::AllGrowing() {
+  MutexLock lock(&mutex_);
+  return growing_;
+}
+
+std::optional<Space::Growing> Space::FindGrowing(std::string_view name) {
+  MutexLock lock(&mutex_);
+  const auto it = growing_.find(name);
+  return it == growing_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void Space::NoteGrowing(std::string_view name, const Entry& entry, uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  growing_[std::string(name)] = {entry, bytes};
+}
+
+void Space::ForgetGrowing(std::string_view name) {
+  MutexLock lock(&mutex_);
+  const auto it = growing_.find(name);
+  if (it != growing_.end()) growing_.erase(it);
+}
+
+void Space::SetGrowing(std::map<std::string, Growing, std::less<>> growing) {
+  MutexLock lock(&mutex_);
+  growing_ = std::move(growing);
+}
+
 absl::Status Space::Hold(const std::string& epoch, const Omap& index) {
   std::map<std::string, Entry, std::less<>> names;
   for (const auto& [key, value] : index) {
@@ -186,6 +213,7 @@ absl::Status Space::Hold(const std::string& epoch, const Omap& index) {
   MutexLock lock(&mutex_);
   epoch_ = epoch;
   names_ = std::move(names);
+  growing_.clear();
   return absl::OkStatus();
 }
 

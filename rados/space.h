@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,19 @@ class Space : public std::enable_shared_from_this<Space> {
   // The file as this client has it open, or is to have it.
   absl::StatusOr<std::shared_ptr<File>> FileOf(std::string_view name, const Entry& entry);
 
+  // Of the files that somebody else was writing as they were last looked at: what may be asked together with the index,
+  // which says whether it still holds.
+  struct Growing {
+    Entry entry;
+    uint64_t bytes = 0;
+  };
+  std::map<std::string, Growing, std::less<>> AllGrowing();
+  std::optional<Growing> FindGrowing(std::string_view name);
+  void NoteGrowing(std::string_view name, const Entry& entry, uint64_t bytes);
+  void ForgetGrowing(std::string_view name);
+  // Those of a listing, and no others.
+  void SetGrowing(std::map<std::string, Growing, std::less<>> growing);
+
   // While the lock is held, under this epoch, what the index says is known.
   absl::Status Hold(const std::string& epoch, const Omap& index);
   void LetGo(const std::string& epoch);
@@ -74,6 +88,7 @@ class Space : public std::enable_shared_from_this<Space> {
   const rados_ioctx_t io_;
   Mutex mutex_;
   std::map<std::string, Entry, std::less<>> names_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Growing, std::less<>> growing_ ABSL_GUARDED_BY(mutex_);
   std::string epoch_ ABSL_GUARDED_BY(mutex_);  // empty: the lock is not held
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "sepal/rados.h"
@@ -133,6 +134,39 @@ TEST_F(RadosFileTest, AReadOfWhatWasSentSendsNothing) {
 }
 
 // As a log's header, which lies in several objects here, and records behind it.
+// Another client asks for the size from where it was last: it grows by objects, ends at the border of one, and falls.
+TEST_F(RadosFileTest, TheSizeOfAFileThatIsBeingWrittenIsToldAtEachOpening) {
+  Connect(SmallObjects());
+  const std::unique_ptr<WritableFile> file = directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).value();
+  const auto other = RadosFileSystem::Connect(SmallObjects()).value();
+  const std::unique_ptr<Directory> there = other->OpenDirectory(path_, /*create=*/false).value();
+  for (const uint64_t size : {0, 10, 63, 64, 65, 128, 500, 5000, 5001, 4992, 130, 64, 1, 0, 700}) {
+    if (size > file->Size()) {
+      ASSERT_TRUE(file->Append(BytesAt(file->Size(), size - file->Size())).ok());
+    } else {
+      ASSERT_TRUE(file->Truncate(size).ok());
+    }
+    ASSERT_TRUE(file->Sync().ok());
+    EXPECT_EQ(there->OpenForRead("000001.log").value()->Size().value(), size);
+    const std::vector<DirectoryEntry> listing = there->List().value();
+    ASSERT_EQ(listing.size(), 1u);
+    EXPECT_EQ(listing[0].size_bytes, size);
+  }
+  const uint64_t before = other->Counts().size_queries;
+  ASSERT_TRUE(there->OpenForRead("000001.log").ok());
+  EXPECT_EQ(other->Counts().size_queries - before, 2u);
+  // What is closed, removed or made anew is not taken for what it was.
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_EQ(there->OpenForRead("000001.log").value()->Size().value(), 700u);
+  ASSERT_TRUE(directory_->Remove("000001.log").ok());
+  EXPECT_EQ(there->OpenForRead("000001.log").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(there->List().value().empty());
+  const std::unique_ptr<WritableFile> anew = directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).value();
+  ASSERT_TRUE(anew->Append("anew").ok());
+  ASSERT_TRUE(anew->Sync().ok());
+  EXPECT_EQ(there->OpenForRead("000001.log").value()->Size().value(), 4u);
+}
+
 TEST_F(RadosFileTest, NothingArrivesBehindAnOverwriteThatFailed) {
   RadosOptions options = SmallObjects();
   options.removal_grace = std::chrono::milliseconds(0);

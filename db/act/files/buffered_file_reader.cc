@@ -20,6 +20,14 @@ BufferedFileReader::BufferedFileReader(std::unique_ptr<ReadableFile> file, std::
                                        size_t window_bytes)
     : file_(std::move(file)), path_(std::move(path)), size_(size), window_bytes_(window_bytes) {}
 
+BufferedFileReader BufferedFileReader::Over(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size,
+                                            size_t window_bytes, uint64_t begin, std::string bytes) {
+  BufferedFileReader reader(std::move(file), std::move(path), size, window_bytes);
+  reader.begin_ = begin;
+  reader.buffer_ = std::move(bytes);
+  return reader;
+}
+
 absl::Status BufferedFileReader::RetryBesideWriter() {
   buffer_.clear();
   ASSIGN_OR_RETURN(size_, file_->Size());

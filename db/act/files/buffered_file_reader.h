@@ -17,6 +17,9 @@ class BufferedFileReader {
  public:
   static absl::StatusOr<BufferedFileReader> Open(Directory* directory, std::string_view name,
                                                  size_t window_bytes = size_t{1} << 20);
+  // Over a file that is open and had `size` bytes, of which those from `begin` on were read.
+  static BufferedFileReader Over(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size,
+                                 size_t window_bytes, uint64_t begin, std::string bytes);
 
   uint64_t size() const { return size_; }
   // The path, for messages.

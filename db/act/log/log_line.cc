@@ -14,6 +14,7 @@ namespace sepal {
 namespace {
 
 absl::StatusOr<UnusedLog> DescribeUnused(Directory* directory, const LogFile& log) {
+  if (log.header->ring.bytes == 0) return UnusedLog{*log.header, /*empty=*/true};
   ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
   ASSIGN_OR_RETURN(const bool ring_missing, reader.RingIsMissing());
   return UnusedLog{*log.header, !ring_missing || reader.file()->size() == kLogHeaderBytes};
@@ -62,7 +63,7 @@ class LineFinder {
   // listed.
   absl::Status LookBehindTheHeader(LogFile* log) const {
     if (!absl::IsDataLoss(log->problem)) return log->problem;
-    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log));
+    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log, options_.listing));
     if (empty) return absl::OkStatus();
     ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
     if (log->header.has_value()) return absl::OkStatus();
@@ -81,7 +82,7 @@ class LineFinder {
     const FileNumber number = log.header->number;
     if (!line.empty() && line.back().header->predecessor.number == number) return false;
     if (number == options_.minimum || (options_.closed.has_value() && number == options_.closed->number)) return false;
-    return HoldsNoRecord(directory_, log);
+    return HoldsNoRecord(directory_, log, options_.listing);
   }
 
   absl::Status CheckFirst(const std::vector<LogFile>& line) const {

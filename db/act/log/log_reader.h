@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "db/act/files/buffered_file_reader.h"
@@ -38,6 +39,9 @@ class LogReader {
  public:
   static absl::StatusOr<LogReader> Open(Directory* directory, std::string_view name, const LogHeader& header,
                                         size_t window_bytes = size_t{1} << 20);
+  // Over a window that is open.
+  LogReader(Directory* directory, const LogHeader& header, BufferedFileReader file)
+      : directory_(directory), header_(header), file_(std::move(file)) {}
 
   // Returns the record that begins at `offset` and ends at or before `limit`, if that is known. If there is none,
   // `bad`, unless it is null, says why. Its bytes are valid until the next call.
@@ -61,8 +65,6 @@ class LogReader {
   absl::StatusOr<bool> RingIsMissing();
 
  private:
-  LogReader(Directory* directory, const LogHeader& header, BufferedFileReader file)
-      : directory_(directory), header_(header), file_(std::move(file)) {}
   absl::StatusOr<std::optional<LogRecord>> InFile(uint64_t offset, uint64_t limit, BadPlace* bad);
   absl::StatusOr<std::optional<LogRecord>> InRing(uint64_t offset, uint64_t limit);
   // Opens the ring's file, unless it was opened already; none, if it is missing or too short.

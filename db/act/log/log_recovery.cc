@@ -1,6 +1,7 @@
 #include "db/act/log/log_recovery.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -42,6 +43,15 @@ struct Pending {
   LogPosition position;
 };
 
+// `window`: one that is open already, or null.
+absl::StatusOr<LogReader> OpenLog(Directory* directory, const LogFile& log, bool goes_on,
+                                  const std::shared_ptr<BufferedFileReader>& window) {
+  if (window != nullptr) return LogReader(directory, *log.header, std::move(*window));
+  size_t bytes = goes_on ? kWindowToGoOn : kWindow;
+  if (directory->capabilities().remote) bytes = kLogWindowFarAway;
+  return LogReader::Open(directory, log.name, *log.header, bytes);
+}
+
 class LineReader {
  public:
   LineReader(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, const LogLine& line,
@@ -58,6 +68,7 @@ class LineReader {
   void GoOnFrom(const LogPlace& place, size_t log) {
     first_ = newest_ = log;
     first_offset_ = place.offset;
+    window_ = line_[log].window;
     result_->last_sequence = place.last_sequence;
     result_->place = place;
   }
@@ -108,12 +119,11 @@ class LineReader {
   }
 
   bool IsLast(size_t i) const { return i + 1 == line_.size(); }
-
   // Reads the log from the record at `offset` on.
   absl::Status ReadLog(size_t i, uint64_t offset) {
     const LogHeader& log = *line_[i].header;
-    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log,
-                                                       options_.from.has_value() ? kWindowToGoOn : kWindow));
+    ASSIGN_OR_RETURN(LogReader reader,
+                     OpenLog(directory_, line_[i], options_.from.has_value(), std::exchange(window_, nullptr)));
     const std::optional<uint64_t> end = KnownEnd(i);
     BadPlace bad;
     uint64_t looked = 0;  // the offset at which the last look found nothing
@@ -338,7 +348,8 @@ class LineReader {
   LogPosition closed_;  // 0: not closed cleanly
   size_t first_ = 0;    // the index of the log that is read first, from that offset on
   uint64_t first_offset_ = kLogHeaderBytes;
-  size_t newest_ = 0;  // the index of the log that holds the last batch delivered
+  std::shared_ptr<BufferedFileReader> window_;  // there, until it is taken
+  size_t newest_ = 0;                           // the index of the log that holds the last batch delivered
   std::optional<Pending> pending_;
   std::optional<Pending> whole_;  // a batch of fragments that is being delivered
   std::optional<Hole> hole_;

@@ -15,8 +15,8 @@
 // Nothing is written. Works beside a live writer, where a file may disappear (NotFound, or DataLoss for a log that is
 // missing in the line): the caller then starts again from the manifest.
 //
-// Cost: one sequential read with a window of 1 MiB, and at the end of a log that goes through a ring some reads of
-// that; memory for the largest batch.
+// Cost: one sequential read with a window of 1 MiB, far away of 4 MiB, and at the end of a log that goes through a ring
+// some reads of that; memory for the largest batch.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,9 @@ struct LogRecoveryOptions {
   // Called for each batch before it is delivered. DataLoss: what the batch refers to is missing, so its place is bad;
   // other errors end the recovery. Null if batches refer to nothing.
   std::function<absl::Status(SequenceNumber first, std::string_view batch)> look = nullptr;
+  // The directory as it was when the logs were listed, after the manifest was read: logs begun since are left out. None
+  // if the manifest may need a log that was begun since.
+  std::optional<std::span<const DirectoryEntry>> listing = {};
   // For a reader that continues where an earlier recovery ended: what lies before is not read again.
   std::optional<LogPlace> from = {};
   // Searches every byte after a bad place of the last log for proof that it was durable. If false, such a place counts

@@ -11,6 +11,7 @@
 #include "db/engine/open/missing_value.h"
 #include "db/engine/open/range_tables.h"
 #include "db/engine/write/delete_range_in_memtable.h"
+#include "db/format/file_names.h"
 #include "db/format/value_reference.h"
 #include "util/base/status.h"
 
@@ -43,6 +44,11 @@ TableFactory MakerOfTables(Core* core, std::shared_ptr<KnownTables> known) {
 absl::Status AnotherDatabase(const Core& core) {
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s holds another database, or another state of it, than when it was opened: open it again", core.path));
+}
+
+// What goes through a ring may be begun without a byte in its file, but not far away.
+bool IsBegun(const LogFile& log) {
+  return log.header.has_value() || !absl::IsDataLoss(log.problem) || log.has_bytes.value_or(true);
 }
 
 // The epochs of a filter that readers may need: the writer has forgotten those that none of its own does.
@@ -106,7 +112,8 @@ absl::Status CatchingUp::ReadManifest() {
   for (const auto& [id, part] : before_) {
     for (const TableRef& table : part.version->Tables()) known->by_number.emplace(table->number(), table);
   }
-  ReaderPosition read{.manifest = {}, .state = ManifestState(MakerOfTables(core_, known)), .place = {}};
+  ReaderPosition read{
+      .manifest = {}, .state = ManifestState(MakerOfTables(core_, known)), .place = {}, .log_files = {}};
   if (next_.has_value()) read.place = next_->place;
   ASSIGN_OR_RETURN(read.manifest,
                    RecoverManifest(directory, listing.others, NewestManifest(logs), other_files,
@@ -214,13 +221,37 @@ absl::Status CatchingUp::OpenTable(const TableFile& table, TableOpener* opener) 
 // --- what the logs hold ---
 
 absl::Status CatchingUp::TakeLogs() {
-  ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(core_->log_directory()));
-  if (MayGoOn()) {
+  const bool may_go_on = MayGoOn();
+  ASSIGN_OR_RETURN(const std::vector<LogFile> logs, FindLogs(may_go_on));
+  if (may_go_on) {
     ASSIGN_OR_RETURN(const bool went_on, ReplayLogs(logs, next_->place));
     if (went_on) return absl::OkStatus();
   }
   replayed_anew_ = true;
   return ReplayLogs(logs, std::nullopt).status();
+}
+
+absl::StatusOr<std::vector<LogFile>> CatchingUp::FindLogs(bool goes_on) {
+  Directory* const directory = core_->log_directory();
+  std::optional<LogWindow> ahead;
+  if (goes_on) ahead = {next_->place->log, next_->place->offset};
+  if (goes_on && MayKnowLogs()) {
+    absl::StatusOr<std::vector<LogFile>> known = ListLogs(directory, next_->log_files, ahead);
+    if (known.ok() && !known->empty() && !IsBegun(known->back())) return known;
+    if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
+  }
+  ASSIGN_OR_RETURN(next_->log_files, directory->List());
+  std::erase_if(next_->log_files, [](const DirectoryEntry& entry) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    return !parsed.has_value() || (parsed->kind != FileKind::kLog && parsed->kind != FileKind::kLogRing);
+  });
+  return ListLogs(directory, next_->log_files, ahead);
+}
+
+// A writer begins logs in the order in which it made them, so that none follows one that is not begun. Another writer
+// removes that one, and writes a manifest before it serves anybody.
+bool CatchingUp::MayKnowLogs() const {
+  return core_->log_directory()->capabilities().remote && !anew_ && next_->manifest.edits == edits_before_;
 }
 
 // A family that is new may have updates in what was read before it was known. Below what was visible once, stripes of
@@ -259,6 +290,8 @@ absl::StatusOr<bool> CatchingUp::ReplayLogs(const std::vector<LogFile>& logs, st
                              .minimum = state.min_log_number,
                              .from = from,
                              .look_behind_the_end = looks_behind};
+  // Nearby, where a file may go at any time, a look at what there is now is cheap.
+  if (core_->log_directory()->capabilities().remote) options.listing = next_->log_files;
   if (state.closed_log.has_value()) options.closed = LogEnd{state.closed_log->number, state.closed_log->length_bytes};
   if (state.features.Has(Feature::kValueFiles)) {
     options.look = [&](SequenceNumber first, std::string_view batch) { return CheckValues(&replay, first, batch); };

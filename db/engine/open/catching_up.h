@@ -24,7 +24,8 @@ namespace sepal {
 struct ReaderPosition {
   ManifestRecovery manifest;
   ManifestState state;
-  std::optional<LogPlace> place;  // none: the logs held nothing
+  std::optional<LogPlace> place;          // none: the logs held nothing
+  std::vector<DirectoryEntry> log_files;  // logs and rings, as they were last listed
 };
 
 // What a reader has ever seen.
@@ -69,6 +70,10 @@ class CatchingUp {
   absl::Status TakeLogs();
   bool MayGoOn() const;
   bool HasNewNameInThePast() const;
+  // Finds the logs. `goes_on`: the replay continues from the place of the position.
+  absl::StatusOr<std::vector<LogFile>> FindLogs(bool goes_on);
+  // Whether no log can exist beyond those that were listed before.
+  bool MayKnowLogs() const;
   // False: the logs do not go on from `from`.
   absl::StatusOr<bool> ReplayLogs(const std::vector<LogFile>& logs, std::optional<LogPlace> from);
   Replay::Options HowToReplay(bool goes_on);
