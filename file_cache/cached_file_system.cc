@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,7 +152,7 @@ void CachedWriter::Stop() {
   AbandonStaged();
   if (std::exchange(stopped_, true)) return;
   file_->gone = true;
-  store_->Forget(file_->key, file_->bytes);
+  store_->Forget(file_->key, file_->bytes).IgnoreError();  // no file has these bytes any more
 }
 
 class CachedDirectory final : public Directory {
@@ -169,7 +170,7 @@ class CachedDirectory final : public Directory {
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode,
                                                              FileUse use) override;
   absl::Status SyncMany(std::span<WritableFile* const> files) override { return base_->SyncMany(files); }
-  absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
+  absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;
   absl::Status Rename(std::string_view from, std::string_view to) override {
     RETURN_IF_ERROR(base_->Rename(from, to));
@@ -239,20 +240,41 @@ absl::Status CachedDirectory::Remove(std::string_view name) {
   RETURN_IF_ERROR(base_->Remove(name));
   if (const std::shared_ptr<KeptFile> file = TakeOut(name); file != nullptr) {
     file->gone = true;
-    store_->Forget(file->key, file->bytes);
+    store_->Forget(file->key, file->bytes).IgnoreError();  // no other file has its id
   }
   return absl::OkStatus();
+}
+
+// What another client has removed is not removed here: it is noticed in a listing.
+absl::StatusOr<std::vector<DirectoryEntry>> CachedDirectory::List() {
+  ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries, base_->List());
+  std::set<std::string_view> names;
+  for (const DirectoryEntry& entry : entries) names.insert(entry.name);
+  std::vector<std::shared_ptr<KeptFile>> gone;
+  {
+    MutexLock lock(&mutex_);
+    std::erase_if(files_, [&](auto& file) {
+      if (names.contains(file.first) || file.second.use_count() > 1) return false;
+      gone.push_back(std::move(file.second));
+      return true;
+    });
+  }
+  for (const std::shared_ptr<KeptFile>& file : gone) store_->Forget(file->key, file->bytes).IgnoreError();
+  return entries;
 }
 
 // Before a file is changed that was complete, which the engine never does. What a loss of power brings back must not be
 // taken for it.
 absl::Status CachedDirectory::DropForGood(std::string_view name) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> base, base_->OpenForRead(name));
-  if (const std::shared_ptr<KeptFile> file = TakeOut(name); file != nullptr) file->gone = true;
+  if (const std::shared_ptr<KeptFile> file = TakeOut(name); file != nullptr) {
+    file->gone = true;
+    RETURN_IF_ERROR(store_->Forget(file->key, file->bytes));
+  }
   const std::string id = base->UniqueId();
-  if (id.empty()) return absl::OkStatus();
+  if (id.empty()) return store_->Sync();
   ASSIGN_OR_RETURN(const uint64_t bytes, base->Size());
-  store_->Forget(KeyOf(id), bytes);
+  RETURN_IF_ERROR(store_->Forget(KeyOf(id), bytes));
   return store_->Sync();
 }
 

@@ -138,7 +138,7 @@ class PagedRead {
     if (!reader_.keeps()) return;
     reader_.store().Put(NameOf(reader_.file().key, number, reader_.bytes()), page);
     // It may have gone since, and its pages have been dropped before this one came.
-    if (!reader_.keeps()) reader_.store().Forget(reader_.file().key, reader_.bytes());
+    if (!reader_.keeps()) reader_.store().Forget(reader_.file().key, reader_.bytes()).IgnoreError();
   }
 
   const CachedReader& reader_;

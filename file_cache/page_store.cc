@@ -16,8 +16,10 @@ constexpr uint32_t kNone = UINT32_MAX;
 // Of the directory's bytes, for what is no page and no entry of one.
 constexpr uint64_t kReservedBytes = 4096;
 constexpr size_t kLoadBytes = (size_t{1} << 20) / kEntryBytes * kEntryBytes;
-// So many slots are given out after the disk was full before one that was never used is tried again.
+// So many slots are given out after the disk was full before room on it is tried again.
 constexpr uint32_t kClaimsWithoutRoom = 256;
+// The hand passes so many slots of pages that were used before it takes the next, used or not.
+constexpr uint32_t kMostPassed = 4096;
 constexpr uint64_t kIndexBytesOfSlot = sizeof(Entry) + 2 * sizeof(uint32_t) + 1;
 
 uint64_t OffsetOf(uint32_t slot) { return uint64_t{slot} * kPageBytes; }
@@ -146,19 +148,29 @@ void PageStore::Release(uint32_t slot) {
 std::optional<uint32_t> PageStore::Claim() {
   // What is staged must leave room for what is read.
   if (staged_ >= capacity_ / 2) return std::nullopt;
+  if (no_room_ > 0) --no_room_;
+  if (no_room_ == 0 && !tried_.has_value() && !without_room_.empty()) {
+    tried_ = without_room_.back();
+    without_room_.pop_back();
+    return tried_;
+  }
   if (!free_.empty()) {
     const uint32_t slot = free_.back();
     free_.pop_back();
     return slot;
   }
-  if (begun_ < capacity_ && (no_room_ == 0 || --no_room_ == 0)) return begun_++;
-  // In the second round no page has been used.
+  if (begun_ < capacity_ && no_room_ == 0) return begun_++;
+  return Evict();
+}
+
+// In the second round no page has been used.
+std::optional<uint32_t> PageStore::Evict() {
   for (uint64_t i = 0; i < uint64_t{2} * begun_; ++i) {
     const uint32_t slot = hand_;
     hand_ = hand_ + 1 < begun_ ? hand_ + 1 : 0;
-    if (states_[slot] == State::kUsed) {
+    if (states_[slot] == State::kUsed && i < kMostPassed) {
       states_[slot] = State::kHeld;
-    } else if (states_[slot] == State::kHeld) {
+    } else if (states_[slot] == State::kHeld || states_[slot] == State::kUsed) {
       Unlink(slot);
       ++counts_.evictions;
       return slot;
@@ -229,8 +241,16 @@ std::optional<PageStore::Staged> PageStore::Stage(const PageName& name, std::str
     MutexLock lock(&write_mutex_);
     written = pages_->WriteAt(OffsetOf(staged.slot), bytes);
   }
-  if (written.ok()) return staged;
   MutexLock lock(&mutex_);
+  const bool was_tried = tried_ == staged.slot;
+  if (was_tried) tried_.reset();
+  if (written.ok()) {
+    if (was_tried) {
+      free_.insert(free_.end(), without_room_.begin(), without_room_.end());
+      without_room_.clear();
+    }
+    return staged;
+  }
   --staged_;
   NoteFailedWrite(staged.slot, written);
   return std::nullopt;
@@ -240,10 +260,14 @@ void PageStore::NoteFailedWrite(uint32_t slot, const absl::Status& status) {
   KeepFirst(&failure_, status);
   ++counts_.failed_writes;
   if (!absl::IsResourceExhausted(status)) return Release(slot);
-  // The disk is full. A slot that was used before, for less, is left out.
+  // The disk is full.
   states_[slot] = State::kFree;
   no_room_ = kClaimsWithoutRoom;
-  if (slot + 1 == begun_) --begun_;
+  if (slot + 1 == begun_) {
+    --begun_;
+  } else {
+    without_room_.push_back(slot);
+  }
   if (hand_ >= begun_) hand_ = 0;
 }
 
@@ -256,7 +280,7 @@ void PageStore::Publish(const Staged& staged) {
     Link(staged.slot, staged.entry);
     ++counts_.filled;
   }
-  WriteEntry(staged.slot);
+  WriteEntry(staged.slot).IgnoreError();  // it is counted, and the page is found until the store is opened anew
 }
 
 void PageStore::Abandon(const Staged& staged) {
@@ -269,21 +293,23 @@ void PageStore::Put(const PageName& name, std::string_view bytes) {
   if (const std::optional<Staged> staged = Stage(name, bytes); staged.has_value()) Publish(*staged);
 }
 
-void PageStore::WriteEntry(uint32_t slot) {
+absl::Status PageStore::WriteEntry(uint32_t slot) {
   MutexLock write_lock(&write_mutex_);
   char bytes[kEntryBytes];
   {
     MutexLock lock(&mutex_);
     EncodeEntry(entries_[slot], bytes);
   }
-  const absl::Status written = index_->WriteAt(EntryOffset(slot), {bytes, kEntryBytes});
-  if (written.ok()) return;
+  absl::Status written = index_->WriteAt(EntryOffset(slot), {bytes, kEntryBytes});
+  if (written.ok()) return written;
   MutexLock lock(&mutex_);
   KeepFirst(&failure_, written);
   ++counts_.failed_writes;
+  return written;
 }
 
-void PageStore::Forget(const FileKey& file, uint64_t file_bytes) {
+absl::Status PageStore::Forget(const FileKey& file, uint64_t file_bytes) {
+  absl::Status first;
   for (uint64_t number = 0; number * kPageBytes < file_bytes; ++number) {
     uint32_t slot = 0;
     {
@@ -294,8 +320,9 @@ void PageStore::Forget(const FileKey& file, uint64_t file_bytes) {
       Unlink(slot);
       Release(slot);
     }
-    WriteEntry(slot);
+    KeepFirst(&first, WriteEntry(slot));
   }
+  return first;
 }
 
 absl::Status PageStore::Sync() {

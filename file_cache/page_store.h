@@ -62,8 +62,9 @@ class PageStore {
   void Publish(const Staged& staged);
   void Abandon(const Staged& staged);
   void Put(const PageName& name, std::string_view bytes);
-  // Drops all pages of a file of so many bytes, on the disk too.
-  void Forget(const FileKey& file, uint64_t file_bytes);
+  // Drops all pages of a file of so many bytes, on the disk too. Returns the first failure of a write, after which a
+  // page may be found again when the store is opened anew.
+  absl::Status Forget(const FileKey& file, uint64_t file_bytes);
   // What was dropped stays so after a loss of power.
   absl::Status Sync();
 
@@ -90,10 +91,11 @@ class PageStore {
   // The slot holds no page any more.
   void Unlink(uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<uint32_t> Claim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<uint32_t> Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Release(uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteFailedWrite(uint32_t slot, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As the index has it now.
-  void WriteEntry(uint32_t slot);
+  // Writes the slot's entry as the index has it now.
+  absl::Status WriteEntry(uint32_t slot);
 
   const std::unique_ptr<Directory> directory_;
   const std::unique_ptr<DirectoryLock> lock_;
@@ -111,7 +113,10 @@ class PageStore {
   std::vector<uint32_t> next_ ABSL_GUARDED_BY(mutex_);     // the next one in the same bucket
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
   uint32_t begun_ ABSL_GUARDED_BY(mutex_) = 0;    // slots that were ever used; those behind are not in `free_`
-  uint32_t no_room_ ABSL_GUARDED_BY(mutex_) = 0;  // slots to be given out before that is tried again
+  uint32_t no_room_ ABSL_GUARDED_BY(mutex_) = 0;  // claims until room on the disk is tried again
+  // Slots that were used before, and for which the disk had no room. One is tried, and with it the others come back.
+  std::vector<uint32_t> without_room_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint32_t> tried_ ABSL_GUARDED_BY(mutex_);
   uint32_t hand_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t staged_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t held_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -247,6 +247,22 @@ TEST_F(CachedFileSystemTest, WhatIsRemovedOrWrittenAgainIsDropped) {
   EXPECT_EQ(ReadAll("000002.sst").substr(10, 7), "changed");
 }
 
+// A reader beside the writer removes nothing itself.
+TEST_F(CachedFileSystemTest, WhatAnotherClientRemovedIsDroppedAtTheNextListing) {
+  const std::string bytes = RandomBytes(4 * kCachedPage + 9);
+  WriteBeside("000001.sst", bytes);
+  WriteBeside("000002.sst", bytes);
+  EXPECT_EQ(ReadAll("000001.sst"), bytes);
+  const std::unique_ptr<ReadableFile> open = OpenFile("000002.sst");
+  EXPECT_EQ(ReadAt(*open, 0, bytes.size()), bytes);
+  EXPECT_EQ(Counts().bytes, 10 * kCachedPage);
+  const std::unique_ptr<Directory> beside = memory_.OpenDirectory("/db", false).value();
+  ASSERT_TRUE(beside->Remove("000001.sst").ok() && beside->Remove("000002.sst").ok());
+  ASSERT_TRUE(directory_->List().ok());
+  EXPECT_EQ(Counts().bytes, 5 * kCachedPage) << "one of them is open";
+  EXPECT_EQ(ReadAt(*open, 0, bytes.size()), bytes);
+}
+
 TEST_F(CachedFileSystemTest, ATableThatIsChangedWhileItIsWrittenReadsAsItIs) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);

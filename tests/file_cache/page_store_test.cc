@@ -209,6 +209,33 @@ TEST_F(PageStoreTest, AFullDiskHoldsWhatFitsAndIsUsedAgainAfterwards) {
   EXPECT_EQ(CountOf(100), kSmallCacheSlots);
 }
 
+// A disk that writes over what it has only where there is room: sparse files, snapshots of the file system, quotas.
+TEST_F(PageStoreTest, SlotsForWhichThereWasNoRoomComeBack) {
+  Open();
+  for (uint64_t i = 0; i < kSmallCacheSlots; ++i) Put(i);
+  bool full = true;
+  faults_->SetDecider([&full](const FileCall& call) {
+    const bool page = call.op == FileOp::kWriteAt && call.name.ends_with(kPagesName);
+    return full && page ? Fault::kNoSpace : Fault::kNone;
+  });
+  for (uint64_t i = 100; i < 300; ++i) Put(i);
+  EXPECT_EQ(store_->Counts().bytes, 0u);
+  EXPECT_LE(store_->Counts().failed_writes, kSmallCacheSlots + 2);
+  full = false;
+  for (uint64_t i = 1000; i < 2000; ++i) Put(i);
+  EXPECT_EQ(store_->Counts().bytes, kSmallCacheSlots * kPageBytes);
+  faults_->Clear();
+}
+
+TEST_F(PageStoreTest, ForgettingThatIsNotWrittenIsAnError) {
+  Open();
+  Put(1);
+  faults_->Inject({.fault = Fault::kIoError, .sticky = true});
+  EXPECT_FALSE(store_->Forget(kKeyOfA, 20 * kPageBytes).ok());
+  faults_->Clear();
+  EXPECT_FALSE(Has(1));
+}
+
 TEST_F(PageStoreTest, NoCallThatFailsGivesAWrongPage) {
   for (const Fault fault : {Fault::kIoError, Fault::kShortWrite, Fault::kFailAfter, Fault::kNoSpace}) {
     for (const bool sticky : {false, true}) {
@@ -220,7 +247,7 @@ TEST_F(PageStoreTest, NoCallThatFailsGivesAWrongPage) {
           Put(i);
           Has(i / 2);
         }
-        store_->Forget(kKeyOfA, 20 * kPageBytes);
+        store_->Forget(kKeyOfA, 20 * kPageBytes).IgnoreError();
         faults_->Clear();
         Open();
         CountOf(40);
@@ -263,7 +290,7 @@ TEST_F(PageStoreTest, WhatIsForgottenStaysSoAfterARestartAndALossOfPower) {
   Open();
   for (uint64_t i = 0; i < 10; ++i) Put(i);
   store_->Put(NameOf(KeyOf("b"), 1, 2 * kPageBytes), PageOf(1));
-  store_->Forget(kKeyOfA, kPageBytes * uint64_t{1'000'000});
+  ASSERT_TRUE(store_->Forget(kKeyOfA, kPageBytes * uint64_t{1'000'000}).ok());
   EXPECT_EQ(CountOf(10), 0u);
   ASSERT_TRUE(store_->Sync().ok());
   ASSERT_TRUE(local_->OpenDirectory("/cache", false).value()->Sync().ok());
@@ -286,7 +313,7 @@ TEST_F(PageStoreTest, ThreadsThatReadBesideThoseThatFillGetRightPages) {
           if (Has(number)) {
             hits.fetch_add(1);
           } else if (random.OneIn(50)) {
-            store_->Forget(kKeyOfA, 10 * kPageBytes);
+            EXPECT_TRUE(store_->Forget(kKeyOfA, 10 * kPageBytes).ok());
           } else {
             Put(number);
           }
