@@ -34,7 +34,9 @@ TEST(FollowNamesTest, ANameThatComesLateShowsNoKeyThatItDoesNotSee) {
   EXPECT_OK(db->DeleteRange("a", "z"));
   const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
   EXPECT_OK(reader.status());
-  if (reader.ok()) EXPECT_OK((*reader)->CatchUp());
+  if (reader.ok()) {
+    EXPECT_OK((*reader)->CatchUp());
+  }
   go = true;
   naming.Join();
   database.files.Clear();

@@ -44,7 +44,9 @@ class ExpiringValuesTest : public ValueStreamsTest {
         backward ? it->SeekToLast() : it->SeekToFirst();
         while (it->Valid() && it->key() != "k") backward ? it->Prev() : it->Next();
         ASSERT_EQ(it->Valid(), there) << keys_only << backward;
-        if (there && !keys_only) EXPECT_EQ(it->value(), value) << backward;
+        if (there && !keys_only) {
+          EXPECT_EQ(it->value(), value) << backward;
+        }
         EXPECT_OK(it->status());
       }
     }
@@ -52,7 +54,9 @@ class ExpiringValuesTest : public ValueStreamsTest {
     ASSERT_OK(explained.status());
     EXPECT_EQ(explained->found, there);
     EXPECT_EQ(explained->expires_at.has_value(), there);
-    if (there) EXPECT_EQ(explained->value_bytes, value.size());
+    if (there) {
+      EXPECT_EQ(explained->value_bytes, value.size());
+    }
   }
 };
 
@@ -65,9 +69,15 @@ TEST_F(ExpiringValuesTest, AreReadUntilTheirTimeWhereverTheirKeysLie) {
     ASSERT_OK(db()->Put("z", Large("behind")));
     ASSERT_OK(db()->Put("k", Large("older")));
     PutFor("k", value, 10);
-    if (place == "a table") ASSERT_OK(db()->Flush());
-    if (place == "the last level") ASSERT_OK(Compact());
-    if (place == "after reopening") ASSERT_OK(database.Reopen());
+    if (place == "a table") {
+      ASSERT_OK(db()->Flush());
+    }
+    if (place == "the last level") {
+      ASSERT_OK(Compact());
+    }
+    if (place == "after reopening") {
+      ASSERT_OK(database.Reopen());
+    }
     if (place == "after a crash") {
       ASSERT_OK(db()->Sync());
       ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
@@ -159,7 +169,9 @@ TEST_F(ExpiringValuesTest, OperandsBuildOnThemUntilTheirTime) {
   ASSERT_OK(db()->Merge("k", "one"));
   ASSERT_OK(db()->Merge("k", "two"));
   for (const bool flushed : {false, true}) {
-    if (flushed) ASSERT_OK(Compact());
+    if (flushed) {
+      ASSERT_OK(Compact());
+    }
     EXPECT_EQ(Value(db(), "k"), Large("base") + ",one,two");
     EXPECT_EQ(Scan(/*backward=*/true), "k=" + Large("base").substr(0, 6) + " ");
   }
@@ -209,7 +221,9 @@ TEST_F(ExpiringValuesTest, SurviveARepairWithoutAManifest) {
   database.db.reset();
   const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", false).value();
   for (const std::string& name : FilesIn(&database.memory, "/db")) {
-    if (name.starts_with("MANIFEST")) ASSERT_OK(directory->Remove(name));
+    if (name.starts_with("MANIFEST")) {
+      ASSERT_OK(directory->Remove(name));
+    }
   }
   ASSERT_OK(RepairTo(nullptr, database.options, "/db"));
   ASSERT_OK(database.Open());
