@@ -347,7 +347,18 @@ absl::Status File::CheckRoom(uint64_t end) {
       absl::StrFormat("%s: %d more bytes, and the pool has room for %d", space_->PathOf(name_), more, *free));
 }
 
+absl::Status File::LearnGrowth(uint64_t end) {
+  uint64_t known_bytes = 0;
+  {
+    MutexLock lock(&mutex_);
+    if (end <= size_ || writing_ || size_known_ || entry_.size >= 0) return absl::OkStatus();
+    known_bytes = size_;
+  }
+  return LearnSize(AskSize(known_bytes).get());
+}
+
 absl::StatusOr<size_t> File::PrepareRead(uint64_t offset, size_t length) {
+  RETURN_IF_ERROR(LearnGrowth(offset + length));
   MutexLock lock(&mutex_);
   if (offset >= size_) return size_t{0};
   const size_t count = std::min<uint64_t>(length, size_ - offset);

@@ -42,6 +42,8 @@ class File final : public Lingering {
   // many it had when it was last asked, or 0.
   std::unique_ptr<SizeQuery> AskSize(uint64_t known_bytes);
   absl::Status LearnSize(SizeQuery* asked);
+  // Asks for the size again if a read goes beyond it, because another client may have written since.
+  absl::Status LearnGrowth(uint64_t end);
   uint64_t Size();
 
   // `use` says how long bytes may wait; `anew`: nobody has written to it yet.

@@ -224,6 +224,27 @@ TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
   ASSERT_TRUE(writer.db->Close().ok());
 }
 
+// The reader has value files open that the writer appends to.
+TEST_F(RadosDatabaseTest, AReaderFollowsValuesInFilesThatGrow) {
+  Opened writer = Open(/*take_over=*/false, ClusterOptions(), /*separate_from=*/1000).value();
+  ASSERT_TRUE(writer.db->Put("first", "1", {.sync = true}).ok());
+  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
+  Options options;
+  options.read_only = true;
+  options.memory_limit = size_t{16} << 20;
+  options.env.file_system = reader.get();
+  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+  for (int round = 0; round < 20; ++round) {
+    const std::string value(5000, static_cast<char>('a' + round));
+    ASSERT_TRUE(writer.db->Put("large", value).ok());
+    ASSERT_TRUE(writer.db->Put("round", std::to_string(round), {.sync = true}).ok());
+    ASSERT_TRUE(view->CatchUp().ok());
+    EXPECT_EQ(view->Get("round").value(), std::to_string(round));
+    EXPECT_EQ(view->Get("large").value(), value) << round;
+  }
+  ASSERT_TRUE(writer.db->Close().ok());
+}
+
 // Each key's value before `round`, past the cache.
 int CountValues(DB* view, int round, absl::Status* failure) {
   ReadOptions uncached;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -52,6 +53,14 @@ absl::StatusOr<LogReader> OpenLog(Directory* directory, const LogFile& log, bool
   return LogReader::Open(directory, log.name, *log.header, bytes);
 }
 
+// The window on the log, if there is one and the log has not ended since, longer than it was when that was opened.
+std::shared_ptr<BufferedFileReader> WindowOn(std::span<const LogFile> line, size_t log) {
+  const std::shared_ptr<BufferedFileReader>& window = line[log].window;
+  const bool last = log + 1 == line.size();
+  if (window == nullptr || last || window->size() >= line[log + 1].header->predecessor.length_bytes) return window;
+  return nullptr;
+}
+
 class LineReader {
  public:
   LineReader(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, const LogLine& line,
@@ -68,7 +77,7 @@ class LineReader {
   void GoOnFrom(const LogPlace& place, size_t log) {
     first_ = newest_ = log;
     first_offset_ = place.offset;
-    window_ = line_[log].window;
+    window_ = WindowOn(line_, log);
     result_->last_sequence = place.last_sequence;
     result_->place = place;
   }

@@ -56,9 +56,9 @@ absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_
     family->EndCompaction(plan, state_->ReadDemandNow(), /*of_range=*/false);
     state_->NotifyChanged();
   }
-  // No other job may come for long.
+  // No job that removes them may come for long.
   plan.reset();
-  state_->core->AskToRemoveUnusedFiles();
+  state_->core->RemoveUnusedFiles();
   return status;
 }
 

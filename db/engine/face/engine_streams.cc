@@ -9,6 +9,7 @@
 #include "db/engine/read/separated_value.h"
 #include "db/format/batch_format.h"
 #include "util/base/status.h"
+#include "util/base/unix_time.h"
 #include "util/memory/block_buffer.h"
 
 namespace sepal {
@@ -82,8 +83,13 @@ absl::Status Engine::PutStream(const ColumnFamily& family, std::string_view key,
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value_bytes));
-  if (value_bytes < core_->tuning.streamed_from) return PutGathered(family, key, value_bytes, source, options);
+  // Before the source is read, which may take long.
   ASSIGN_OR_RETURN(const uint64_t expiry, ExpiryOf(*resolved, options));
+  if (value_bytes < core_->tuning.streamed_from) {
+    WriteOptions dated = WithoutExpiry(options);
+    if (expiry != 0) dated.expires_at = TimeOfMillis(expiry);
+    return PutGathered(family, key, value_bytes, source, dated);
+  }
   if (expiry != 0) RETURN_IF_ERROR(AllowExpiry());
   const WriteOptions plain = WithoutExpiry(options);
   RETURN_IF_ERROR(AllowValues(value_bytes, plain));

@@ -272,7 +272,9 @@ bool CatchingUp::HasNewNameInThePast() const {
   StateLock lock(state_);
   return std::any_of(next_->state.snapshots.begin(), next_->state.snapshots.end(), [this](const auto& entry) {
     database_mutex.AssertHeld();
-    return entry.second.sequence < history_->visible && !state_->named_snapshots.contains(entry.first);
+    if (entry.second.sequence >= history_->visible) return false;
+    const auto known = state_->named_snapshots.find(entry.first);  // a name may be used again
+    return known == state_->named_snapshots.end() || known->second.kept.sequence != entry.second.sequence;
   });
 }
 

@@ -227,7 +227,7 @@ void DatabaseIterator::FindNextVisible(bool skip_key) {
 
 ABSL_ATTRIBUTE_NOINLINE bool DatabaseIterator::ShowMade(Meaning meaning) {
   const ValueKind kind = entries_->key().kind();
-  const bool refers = IsReference(kind) && !options_.keys_only;
+  const bool refers = meaning != Meaning::kOperand && IsReference(kind) && !options_.keys_only;
   const bool shows = !refers || IsWanted(entries_->key().user_key);
   if (refers && shows) {
     at_entry_ = false;
@@ -280,6 +280,7 @@ void DatabaseIterator::FindPreviousVisible() {
 void DatabaseIterator::ShowMergedBackward() {
   Hide();
   entries_->Seek({key_buffer_, SeekTrailer(options_.visible)});
+  if (!entries_->Valid()) return;  // a read failed
   ShowMade(Meaning::kOperand);
   entries_->SeekBefore({key_buffer_, kFirstTrailer});
   if (!entries_->status().ok()) valid_ = false;
