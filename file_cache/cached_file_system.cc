@@ -245,7 +245,7 @@ absl::Status CachedDirectory::Remove(std::string_view name) {
   return absl::OkStatus();
 }
 
-// What another client has removed is not removed here: it is noticed in a listing.
+// Forgets files that another client has removed: no call of Remove tells of them here.
 absl::StatusOr<std::vector<DirectoryEntry>> CachedDirectory::List() {
   ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries, base_->List());
   std::set<std::string_view> names;

@@ -18,7 +18,7 @@ constexpr uint64_t kReservedBytes = 4096;
 constexpr size_t kLoadBytes = (size_t{1} << 20) / kEntryBytes * kEntryBytes;
 // So many slots are given out after the disk was full before room on it is tried again.
 constexpr uint32_t kClaimsWithoutRoom = 256;
-// The hand passes so many slots of pages that were used before it takes the next, used or not.
+// The hand passes at most so many used pages, and then evicts the next one, used or not.
 constexpr uint32_t kMostPassed = 4096;
 constexpr uint64_t kIndexBytesOfSlot = sizeof(Entry) + 2 * sizeof(uint32_t) + 1;
 

@@ -114,7 +114,8 @@ class PageStore {
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
   uint32_t begun_ ABSL_GUARDED_BY(mutex_) = 0;    // slots that were ever used; those behind are not in `free_`
   uint32_t no_room_ ABSL_GUARDED_BY(mutex_) = 0;  // claims until room on the disk is tried again
-  // Slots that were used before, and for which the disk had no room. One is tried, and with it the others come back.
+  // Slots that were used before and could not be written because the disk was full. One is tried again after a while;
+  // if that succeeds, the others are free again.
   std::vector<uint32_t> without_room_ ABSL_GUARDED_BY(mutex_);
   std::optional<uint32_t> tried_ ABSL_GUARDED_BY(mutex_);
   uint32_t hand_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -113,7 +113,7 @@ void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family,
 // The same of an expiring put. An expiry beyond what the format has becomes kNoExpiryMillis.
 void AppendExpiringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
                        std::string_view value);
-// The same of an update that refers to its value; `expiry_millis` 0: it does not expire.
+// Adds an update with a reference. It does not expire if `expiry_millis` is 0.
 void AppendReferringPut(std::string* batch, ColumnFamilyId family, std::string_view key, uint64_t expiry_millis,
                         std::string_view reference);
 

@@ -74,22 +74,22 @@ std::string EncodeValueReference(const ValueReference& reference);
 // nullopt for bytes that are no reference.
 std::optional<ValueReference> ParseValueReference(std::string_view bytes);
 
-// Of an update that refers (IsReference): its value without the expiry, if it has one.
+// Returns the encoded reference in the value of an update that refers (IsReference): the value without its expiry.
 inline std::string_view ReferencePart(ValueKind kind, std::string_view value) {
   return Expires(kind) ? value.substr(kExpiryBytes) : value;
 }
-// nullopt: the update does not refer, or by what is no reference.
+// Returns the reference of an update, or nullopt if its kind has none or its bytes are not one.
 inline std::optional<ValueReference> ReferenceOf(ValueKind kind, std::string_view value) {
   return IsReference(kind) ? ParseValueReference(ReferencePart(kind, value)) : std::nullopt;
 }
-// The kinds of a put and of an update that refers, which expires if `kind` does.
+// Return the kinds of an update with a reference and with its value inline; they expire if `kind` does.
 inline constexpr ValueKind ReferringKind(ValueKind kind) {
   return Expires(kind) ? ValueKind::kExpiringReference : ValueKind::kReference;
 }
 inline constexpr ValueKind InlineKind(ValueKind kind) {
   return Expires(kind) ? ValueKind::kExpiringPut : ValueKind::kPut;
 }
-// The value of an update with another value, or another reference, behind its expiry, if it has one.
+// Returns the value of an update with `rest` in the place of its value or reference. Its expiry, if any, stays.
 inline std::string WithSameExpiry(ValueKind kind, std::string_view value, std::string_view rest) {
   std::string bytes(value.substr(0, Expires(kind) ? kExpiryBytes : 0));
   bytes.append(rest);

@@ -33,7 +33,7 @@ enum class ValueKind : uint8_t {
   kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
-  // An expiring put whose value lies in a value file: its expiry, and then as a reference.
+  // A put that expires and whose value is in a value file: the expiry, then the reference.
   kExpiringReference = 8,
 };
 inline constexpr bool IsReference(ValueKind kind) {
@@ -42,7 +42,7 @@ inline constexpr bool IsReference(ValueKind kind) {
 inline constexpr bool Expires(ValueKind kind) {
   return kind == ValueKind::kExpiringPut || kind == ValueKind::kExpiringReference;
 }
-// On disk: those up to kMaxValueKind, what refers and what expires.
+// The kinds on disk are those up to kMaxValueKind, and those that refer or expire.
 inline constexpr uint8_t kMaxValueKind = 4;
 inline constexpr bool IsKindOnDisk(uint8_t kind) {
   return kind <= kMaxValueKind || IsReference(static_cast<ValueKind>(kind)) || Expires(static_cast<ValueKind>(kind));

@@ -89,8 +89,8 @@ absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, c
 
 }  // namespace
 
-// Another quarter are only ever deleted by single deletions, and put once between them: the contract. Not beside hot
-// keys: a memtable that has a single delete keeps all updates.
+// Another quarter are only deleted by single deletes, and put once between them, as the contract says. Histories with
+// hot keys have no single deletes, because a memtable with one keeps all updates.
 bool History::IsForSingleDeletes(std::string_view key) const { return !hot_keys_ && GroupOf(key) == 0; }
 
 std::string History::RandomKey() {

@@ -37,15 +37,24 @@ class RadosDatabaseTest : public testing::Test {
   }
   absl::StatusOr<Opened> Open(bool take_over = false, const RadosOptions& where = ClusterOptions(),
                               size_t separate_from = 0) {
+    Options options;
+    options.create_if_missing = true;
+    options.take_over = take_over;
+    options.family.separate_from = separate_from;
+    return OpenWith(options, where);
+  }
+  // A reader with a client of its own.
+  absl::StatusOr<Opened> OpenReader() {
+    Options options;
+    options.read_only = true;
+    return OpenWith(options, ClusterOptions());
+  }
+  absl::StatusOr<Opened> OpenWith(Options options, const RadosOptions& where) {
     Opened opened;
     absl::StatusOr<std::unique_ptr<RadosFileSystem>> rados = RadosFileSystem::Connect(where);
     if (!rados.ok()) return rados.status();
     opened.rados = std::move(*rados);
-    Options options;
-    options.create_if_missing = true;
-    options.take_over = take_over;
     options.memory_limit = size_t{16} << 20;
-    options.family.separate_from = separate_from;
     options.env.file_system = opened.rados.get();
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path_);
     if (!db.ok()) return db.status();
@@ -162,12 +171,8 @@ TEST_F(RadosDatabaseTest, ACheckpointLinksItsTablesAndEitherMayGo) {
 TEST_F(RadosDatabaseTest, ReadOnlyOpeningsGoBesideTheWriter) {
   const Opened writer = Open().value();
   for (int i = 0; i < 500; ++i) ASSERT_TRUE(writer.db->Put(Key(i), "v", {.sync = i % 100 == 99}).ok());
-  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
-  Options options;
-  options.read_only = true;
-  options.env.file_system = reader.get();
-  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
-  for (int i = 0; i < 500; ++i) EXPECT_EQ(view->Get(Key(i)).value(), "v") << i;
+  const Opened reader = OpenReader().value();
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(reader.db->Get(Key(i)).value(), "v") << i;
 }
 
 // What is asked for ahead comes with the next read; a check reads a mebibyte at a time.
@@ -193,12 +198,8 @@ TEST_F(RadosDatabaseTest, ScansAndChecksTakeFewReads) {
 TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
   Opened writer = Open().value();
   ASSERT_TRUE(writer.db->Put("first", "1", {.sync = true}).ok());
-  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
-  Options options;
-  options.read_only = true;
-  options.memory_limit = size_t{16} << 20;
-  options.env.file_system = reader.get();
-  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+  const Opened reader = OpenReader().value();
+  DB* const view = reader.db.get();
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.db->Put(Key(i), std::to_string(round)).ok());
     ASSERT_TRUE(round % 3 != 1 || writer.db->Flush().ok());
@@ -213,11 +214,11 @@ TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
   ASSERT_TRUE(writer.db->WaitForBackgroundWork().ok());
   ASSERT_TRUE(view->CatchUp().ok());
   ASSERT_TRUE(view->CatchUp().ok());
-  const RadosCounts before = reader->Counts();
+  const RadosCounts before = reader.rados->Counts();
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.db->Put(Key(i), "last", {.sync = i == 199}).ok());
   ASSERT_TRUE(view->CatchUp().ok());
   EXPECT_EQ(view->Get(Key(199)).value(), "last");
-  const RadosCounts after = reader->Counts();
+  const RadosCounts after = reader.rados->Counts();
   EXPECT_LE(after.index_reads - before.index_reads, 3u);
   EXPECT_LE(after.size_queries - before.size_queries, 6u);
   EXPECT_LE(after.data_reads - before.data_reads, 3u);
@@ -228,12 +229,8 @@ TEST_F(RadosDatabaseTest, AReaderCatchesUpWithTheWriter) {
 TEST_F(RadosDatabaseTest, AReaderFollowsValuesInFilesThatGrow) {
   Opened writer = Open(/*take_over=*/false, ClusterOptions(), /*separate_from=*/1000).value();
   ASSERT_TRUE(writer.db->Put("first", "1", {.sync = true}).ok());
-  const auto reader = RadosFileSystem::Connect(ClusterOptions()).value();
-  Options options;
-  options.read_only = true;
-  options.memory_limit = size_t{16} << 20;
-  options.env.file_system = reader.get();
-  const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+  const Opened reader = OpenReader().value();
+  DB* const view = reader.db.get();
   for (int round = 0; round < 20; ++round) {
     const std::string value(5000, static_cast<char>('a' + round));
     ASSERT_TRUE(writer.db->Put("large", value).ok());
@@ -271,13 +268,9 @@ TEST_F(RadosDatabaseTest, WhatAWriterRemovesAReaderCanReadForATime) {
       }
       ASSERT_TRUE(writer.db->CompactRange().ok());
     };
-    const auto rados = RadosFileSystem::Connect(ClusterOptions()).value();
-    Options options;
-    options.read_only = true;
-    options.memory_limit = size_t{16} << 20;
-    options.env.file_system = rados.get();
     fill(0);
-    const std::unique_ptr<DB> view = DB::Open(options, path_).value();
+    const Opened reader = OpenReader().value();
+    DB* const view = reader.db.get();
     ASSERT_TRUE(writer.db->Put("more", "1", {.sync = true}).ok());
     fill(1);
     ASSERT_TRUE(view->CatchUp().ok());  // opens what there is
@@ -285,13 +278,13 @@ TEST_F(RadosDatabaseTest, WhatAWriterRemovesAReaderCanReadForATime) {
     ASSERT_TRUE(grace || writer.rados->AwaitRemovals().ok());
     absl::Status failure;
     if (grace) {
-      EXPECT_EQ(CountValues(view.get(), 1, &failure), 3000) << failure;
+      EXPECT_EQ(CountValues(view, 1, &failure), 3000) << failure;
     } else {
-      EXPECT_LT(CountValues(view.get(), 1, &failure), 3000);
+      EXPECT_LT(CountValues(view, 1, &failure), 3000);
       EXPECT_EQ(failure.code(), absl::StatusCode::kAborted) << failure;
     }
     ASSERT_TRUE(view->CatchUp().ok());
-    EXPECT_EQ(CountValues(view.get(), 2, &failure), 3000) << failure;
+    EXPECT_EQ(CountValues(view, 2, &failure), 3000) << failure;
     ASSERT_TRUE(writer.rados->AwaitRemovals().ok());
     EXPECT_THAT(writer.rados->StrayObjects(path_, false).value(), IsEmpty());
     ASSERT_TRUE(writer.db->Close().ok());

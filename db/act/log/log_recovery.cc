@@ -53,7 +53,7 @@ absl::StatusOr<LogReader> OpenLog(Directory* directory, const LogFile& log, bool
   return LogReader::Open(directory, log.name, *log.header, bytes);
 }
 
-// The window on the log, if there is one and the log has not ended since, longer than it was when that was opened.
+// Returns the window on the log, or null if there is none, or if it lacks the end of the log, which has grown since.
 std::shared_ptr<BufferedFileReader> WindowOn(std::span<const LogFile> line, size_t log) {
   const std::shared_ptr<BufferedFileReader>& window = line[log].window;
   const bool last = log + 1 == line.size();

@@ -55,12 +55,12 @@ inline Meaning MeaningOf(Trailer trailer) {
   return MeaningOfNonPut(TrailerKind(trailer));
 }
 
-// What an update that expires means before it does: kValue or kReference.
+// Returns what an expiring update means before its expiry: kValue or kReference.
 Meaning MeaningUntilExpiry(Trailer trailer);
-// When an update expires; kNoExpiryMillis: it does not.
+// Returns when an update expires, or kNoExpiryMillis if it does not.
 uint64_t ExpiryOf(Trailer trailer, std::string_view payload);
-// MeaningOf with the clock's word: never kExpiring. Of a value that the update has, or a reference, `*payload`, the
-// update's bytes, becomes just that.
+// Returns the same at the present time, so never kExpiring. `*payload`, the update's bytes, becomes its value or
+// reference alone.
 Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock);
 
 // Takes the updates of one key, newest first, until they determine what the key is to a reader. Operands are only

@@ -276,7 +276,7 @@ absl::Status FlushRunner::WriteTables(const Family& family, std::span<const Immu
   bool early = true;
   flushed->snapshots = snapshots_->ForJob(family);
   for (const ImmutableMemTable& immutable : immutables) {
-    SEPAL_DCHECK(!immutable.memtable->HasForgottenAny(flushed->snapshots));
+    SEPAL_DCHECK(!immutable.memtable->MayLackVersionsFor(flushed->snapshots));
     memtables.push_back(immutable.memtable);
     entries += immutable.memtable->EntryCount();
     flushed->volume.data_bytes += immutable.memtable->DataBytes();

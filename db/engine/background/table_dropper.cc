@@ -56,7 +56,7 @@ absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_
     family->EndCompaction(plan, state_->ReadDemandNow(), /*of_range=*/false);
     state_->NotifyChanged();
   }
-  // No job that removes them may come for long.
+  // The files are removed here, because the next job may be far off.
   plan.reset();
   state_->core->RemoveUnusedFiles();
   return status;

@@ -47,7 +47,7 @@ class FamilyHistory {
     if (!on()) return last;
     MutexLock lock(&raising_);
     const SequenceNumber due = Due(last);
-    Raise(due);
+    if (due > floor()) floor_.store(due.value(), std::memory_order_seq_cst);
     return due;
   }
   // Calls `list` if the family can be read as of the moment; returns false if it cannot.
@@ -68,12 +68,6 @@ class FamilyHistory {
   }
 
  private:
-  void Raise(SequenceNumber to) {
-    uint64_t floor = floor_.load(std::memory_order_relaxed);
-    while (floor < to.value() && !floor_.compare_exchange_weak(floor, to.value(), std::memory_order_seq_cst)) {
-    }
-  }
-
   TimeMarkList* const marks_;
   mutable Mutex raising_;
   std::atomic<uint64_t> millis_;

@@ -258,17 +258,17 @@ bool CatchingUp::MayKnowLogs() const {
 // range tombstones are not known (RangeDeletes).
 bool CatchingUp::MayGoOn() const {
   if (!next_->place.has_value() || state_->VisibleSequence() < history_->visible) return false;
-  if (HasNewNameInThePast()) return false;
+  if (HasNewSnapshotBelowVisible()) return false;
   return std::all_of(parts_.begin(), parts_.end(), [this](const auto& entry) {
     const auto before = before_.find(entry.first);
     return before != before_.end() && before->second.flushed_through == entry.second.flushed_through;
   });
 }
 
-// Whether a named snapshot has come that lies below what was read of the logs: its edit was still being written then.
-// Range tombstones that nothing known stood between have been joined, and deletes that it does not see may be among
-// them.
-bool CatchingUp::HasNewNameInThePast() const {
+// Returns whether the manifest has a new named snapshot below the last sequence number that was read from the logs,
+// because its edit was still being written then. The replay has joined range tombstones across it, so it could show
+// keys that were deleted before it.
+bool CatchingUp::HasNewSnapshotBelowVisible() const {
   StateLock lock(state_);
   return std::any_of(next_->state.snapshots.begin(), next_->state.snapshots.end(), [this](const auto& entry) {
     database_mutex.AssertHeld();

@@ -69,7 +69,7 @@ class CatchingUp {
   size_t MostOpen() const;
   absl::Status TakeLogs();
   bool MayGoOn() const;
-  bool HasNewNameInThePast() const;
+  bool HasNewSnapshotBelowVisible() const;
   // Finds the logs. `goes_on`: the replay continues from the place of the position.
   absl::StatusOr<std::vector<LogFile>> FindLogs(bool goes_on);
   // Whether no log can exist beyond those that were listed before.

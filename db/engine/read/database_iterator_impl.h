@@ -183,7 +183,7 @@ class DatabaseIterator : public Iterator {
   bool AnyAhead() const { return ahead_ != nullptr && !ahead_->empty(); }
   // Begins a batch with the key that has the reference; what follows is up to Collect.
   void BeginAhead(std::string_view key, std::string_view reference, uint64_t expiry_millis);
-  // Drops the entry that is shown, and those behind it that have expired since they were taken.
+  // Drops the shown entry, and the next ones that have expired since they were taken.
   void PopAhead();
   // Steps in the batch, if there is one in this direction; false: the step has to be made without.
   bool NextAhead();

@@ -54,7 +54,7 @@ class EntriesAhead {
 
   // The first entry is the one that the iterator shows.
   bool empty() const { return shown_ == entries_.size(); }
-  // Or kNoExpiryMillis.
+  // When the first entry expires, or kNoExpiryMillis.
   uint64_t expiry_millis() const { return entries_[shown_].expiry_millis; }
   std::string_view key() const { return Bytes(entries_[shown_].key); }
   // The value of an entry that is not a reference; valid until the batch ends.

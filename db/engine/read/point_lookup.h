@@ -23,7 +23,7 @@ struct PointResult {
   // The memtable in which the entry was found and its value lies; null if the value is in a cached block of a table.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
-  bool refers = false;           // of kExpiring: it refers to its value
+  bool refers = false;           // whether a result of kExpiring refers to its value
   uint64_t expiry_millis = 0;    // of what was found, if it expires and nothing was merged into it
   SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};

@@ -30,8 +30,8 @@ inline bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
   return meaning == Meaning::kAbsent;
 }
 
-// The value of the key where `entries` stands: one that expires and has not done so yet, but for a reference, or what
-// operands make.
+// Makes the value of the key where `entries` stands: an expiring value that has not expired and is inline, or the
+// result of a merge.
 absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, std::string_view key,
                        InternalIterator* entries, std::string* value);
 

@@ -287,7 +287,7 @@ void MemTable::SetReaders(MemTableReaders readers) {
   impl_->readers = std::move(readers);
 }
 
-bool MemTable::HasForgottenAny(std::span<const SequenceNumber> sequences) const {
+bool MemTable::MayLackVersionsFor(std::span<const SequenceNumber> sequences) const {
   const MemTableReaders& readers = impl_->readers;
   return std::ranges::any_of(sequences, [&](SequenceNumber sequence) {
     return sequence >= FirstSequence() && sequence < readers.settled &&

@@ -78,9 +78,9 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // From now on Add lets go of entries that none of `readers` needs. For the writer, when it has replaced the view that
   // readers find the memtable in.
   void SetReaders(MemTableReaders readers);
-  // Whether the memtable may have let go of what a reader at one of these numbers needs: never, if they are those of
-  // the list of snapshots (snapshot_list.h). While nothing is added.
-  bool HasForgottenAny(std::span<const SequenceNumber> sequences) const;
+  // Returns whether a version that a reader at one of these numbers needs may have been released. This is never so for
+  // the numbers in the list of snapshots (snapshot_list.h). May not run beside Add.
+  bool MayLackVersionsFor(std::span<const SequenceNumber> sequences) const;
   // Prefetches what Add will touch. For the writer only.
   InsertHint PrefetchAdd(std::string_view user_key, uint64_t hash) const;
 
